@@ -228,16 +228,28 @@ static void fill_box(window *w, const rlx_prim *const *begin, const rlx_prim *co
     rlx_tir_end_block(t);
 }
 
-/* Is the picture of a channel, with its borders, so small that short runs of them cost more than all of it? */
+/*- Is the picture of a channel, with its borders, so small that the short runs of borders cost more than all of it? In elements of one
+ * long run, that is what a run takes to begin, and an element that lies apart:
+ *
+ *     few columns on a side: a run along each of them;  many: a run in each line
+ */
 static bool is_small_picture(const window *w, const spread_axis *axes)
 {
-    int64_t elements = 1, size;
+    enum { RUN = 600, APART = 6, FEW_COLUMNS = 3, MOST = 1 << 20 };
+    int64_t elements = 1, lines = 1, size, count, borders = 2 * RUN;
+    const spread_axis *last = &axes[w->n - 1];
+    if (w->order[w->num_order - 1] < 2 || !rlx_int_literal(last->count, &count))
+        return false;
     for (size_t i = 0; i < w->n; i++) {
-        if (!rlx_int_literal(axes[i].size, &size) || size > SMALL_PICTURE)
+        if (!rlx_int_literal(axes[i].size, &size) || size > MOST / elements)
             return false;
+        lines = i + 1 < w->n ? lines * size : lines;
         elements *= size;
     }
-    return w->order[w->num_order - 1] >= 2 && elements <= SMALL_PICTURE;
+    const int64_t sides[2] = { last->off, size - count - last->off };
+    for (int i = 0; i < 2; i++)
+        borders += sides[i] > FEW_COLUMNS ? RUN * lines : sides[i] > 0 ? sides[i] * (RUN + APART * lines) : 0;
+    return elements <= SMALL_PICTURE || elements <= borders;
 }
 
 /* Everything where there are gaps between elements, or little of it; else what lies around data. */
