@@ -186,15 +186,16 @@ class Graph:
         return self.add(self.matmul(x, self.draw(x.shape[-1], width)), self.draw(width, scale=.1))
 
     def conv(self, x, channels, kernel, stride=1, padding=0, dilation=1, groups=1, bias=False):
-        """A convolution of images; kernel: one size for both axes, or (height, width); so padding."""
+        """A convolution of images or volumes; kernel: one size for all axes, or (height, width); so padding."""
         n, depth, *size = x.shape
-        kernel, padding = [(v, v) if isinstance(v, int) else v for v in (kernel, padding)]
+        rank = len(size)
+        kernel, padding = [(v,) * rank if isinstance(v, int) else v for v in (kernel, padding)]
         weight = self.draw(channels, depth // groups, *kernel)
         out = [(s + 2 * p - dilation * (k - 1) - 1) // stride + 1 for s, p, k in zip(size, padding, kernel)]
         self.flop += 2 * int(np.prod([n, channels, *out, depth // groups, *kernel]))
-        theirs = dict(kernel_shape=kernel, strides=[stride] * 2, pads=padding * 2, dilations=[dilation] * 2, group=groups)
-        result = self.emit(f"R.nn.conv2d({x.name}, {weight.name}, strides=[{stride}, {stride}], padding=[{numbers(padding * 2)}], "
-                           f"dilation=[{dilation}, {dilation}], groups={groups})", (n, channels, *out))
+        theirs = dict(kernel_shape=kernel, strides=[stride] * rank, pads=padding * 2, dilations=[dilation] * rank, group=groups)
+        result = self.emit(f"R.nn.conv{rank}d({x.name}, {weight.name}, strides=[{numbers([stride] * rank)}], padding=[{numbers(padding * 2)}], "
+                           f"dilation=[{numbers([dilation] * rank)}], groups={groups})", (n, channels, *out))
         if not bias:
             self.node("Conv", [x.name, weight.name], result.name, **theirs)
             return result
@@ -203,14 +204,18 @@ class Graph:
         self.node("Conv", [x.name, weight.name, self.constant(offset.data.ravel(), "float32")], total.name, **theirs)
         return total
 
-    def up(self, x, channels, factor=2):
-        """A transposed convolution that makes an image `factor` times as large."""
+    def up(self, x, channels, factor=2, kernel=None):
+        """A transposed convolution that makes an image `factor` times as large; kernel: as much as that, or more."""
         n, depth, *size = x.shape
-        weight = self.draw(depth, channels, factor, factor)
-        self.flop += 2 * int(np.prod([n, depth, *size, channels, factor, factor]))
-        result = self.emit(f"R.nn.conv2d_transpose({x.name}, {weight.name}, strides=[{factor}, {factor}])",
-                           (n, channels, *[s * factor for s in size]))
-        self.node("ConvTranspose", [x.name, weight.name], result.name, kernel_shape=[factor] * 2, strides=[factor] * 2)
+        kernel = kernel or factor
+        pad = (kernel - factor + 1) // 2
+        more = factor - kernel + 2 * pad
+        weight = self.draw(depth, channels, kernel, kernel)
+        self.flop += 2 * int(np.prod([n, depth, *size, channels, kernel, kernel]))
+        result = self.emit(f"R.nn.conv2d_transpose({x.name}, {weight.name}, strides=[{factor}, {factor}], padding=[{pad}, {pad}, {pad}, {pad}], "
+                           f"output_padding=[{more}, {more}])", (n, channels, *[s * factor for s in size]))
+        self.node("ConvTranspose", [x.name, weight.name], result.name, kernel_shape=[kernel] * 2, strides=[factor] * 2, pads=[pad] * 4,
+                  output_padding=[more] * 2)
         return result
 
     def attention(self, query, key, value):

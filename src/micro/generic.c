@@ -20,20 +20,30 @@ RLX_ALWAYS_INLINE void transpose_square(uint32_t *d, int64_t d_step, const uint3
     *(u32x4 *)(d + 3 * d_step) = RLX_SHUFFLE(ab_high, ce_high, 2, 3, 6, 7);
 }
 
-/* Two lanes, four steps: pairs. */
-RLX_ALWAYS_INLINE void transpose_pairs(uint32_t *d, int64_t d_step, const uint32_t *s, int64_t s_step)
+/* Two lanes: pairs, mostly side by side. */
+static void transpose_pairs(uint32_t *d, int64_t d_step, const uint32_t *s, int64_t s_step, int64_t steps)
 {
     typedef RLX_VECTOR(uint64_t, 16) pairs;
-    u32x4 a = *(const u32x4 *)s, b = *(const u32x4 *)(s + s_step);
-    pairs low = (pairs)RLX_SHUFFLE(a, b, 0, 4, 1, 5), high = (pairs)RLX_SHUFFLE(a, b, 2, 6, 3, 7);
-    memcpy(d, &low, 8);
-    memcpy(d + d_step, (char *)&low + 8, 8);
-    memcpy(d + 2 * d_step, &high, 8);
-    memcpy(d + 3 * d_step, (char *)&high + 8, 8);
+    int64_t k = 0;
+    for (; k + 4 <= steps; k += 4, d += 4 * d_step) {
+        u32x4 a = *(const u32x4 *)(s + k), b = *(const u32x4 *)(s + s_step + k);
+        pairs low = (pairs)RLX_SHUFFLE(a, b, 0, 4, 1, 5), high = (pairs)RLX_SHUFFLE(a, b, 2, 6, 3, 7);
+        if (d_step == 2) {
+            *(u32x4 *)d = (u32x4)low;
+            *(u32x4 *)(d + 4) = (u32x4)high;
+            continue;
+        }
+        memcpy(d, &low, 8);
+        memcpy(d + d_step, (char *)&low + 8, 8);
+        memcpy(d + 2 * d_step, &high, 8);
+        memcpy(d + 3 * d_step, (char *)&high + 8, 8);
+    }
+    for (; k < steps; k++, d += d_step)
+        d[0] = s[k], d[1] = s[s_step + k];
 }
 
 /* d[k * d_step + l] = s[l * s_step + k] for l < lanes, k < steps: blocks whose sides are a line of
- * the cache; elements of 4 bytes in squares of four, and in pairs. */
+ * the cache; elements of 4 bytes in squares of four, two lanes of them in pairs. */
 #define TRANSPOSE(name, T)                                                                     \
     static void transpose_each_##name(T *d, int64_t d_step, const T *s, int64_t s_step,        \
                                       int64_t lanes, int64_t steps)                            \
@@ -46,12 +56,10 @@ RLX_ALWAYS_INLINE void transpose_pairs(uint32_t *d, int64_t d_step, const uint32
                                        int64_t lanes, int64_t steps)                           \
     {                                                                                          \
         int64_t whole = sizeof(T) == 4 ? steps & -4 : 0, l = 0;                                \
-        for (int64_t side = 4; sizeof(T) == 4 && side > 1; side /= 2)                          \
-            for (; l + side <= lanes; l += side)                                               \
-                for (int64_t k = 0; k < whole; k += 4)                                         \
-                    (side == 4 ? transpose_square : transpose_pairs)(                          \
-                        (uint32_t *)(void *)(d + k * d_step + l), d_step,                      \
-                        (const uint32_t *)(const void *)(s + l * s_step + k), s_step);         \
+        for (; sizeof(T) == 4 && l + 4 <= lanes; l += 4)                                       \
+            for (int64_t k = 0; k < whole; k += 4)                                             \
+                transpose_square((uint32_t *)(void *)(d + k * d_step + l), d_step,             \
+                                 (const uint32_t *)(const void *)(s + l * s_step + k), s_step); \
         if (l > 0 && whole < steps)                                                            \
             transpose_each_##name(d + whole * d_step, d_step, s + whole, s_step, l, steps - whole); \
         if (l < lanes)                                                                         \
@@ -71,6 +79,10 @@ RLX_ALWAYS_INLINE void transpose_pairs(uint32_t *d, int64_t d_step, const uint32
                                  int64_t lanes, int64_t steps)                                 \
     {                                                                                          \
         bool far = d_step % (512 / (int64_t)sizeof(T)) == 0;                                   \
+        if (sizeof(T) == 4 && lanes == 2) {                                                    \
+            transpose_pairs((uint32_t *)(void *)d, d_step, (const uint32_t *)(const void *)s, s_step, steps); \
+            return;                                                                            \
+        }                                                                                      \
         for (int64_t k = 0; k < steps; k += SIDE_##name)                                       \
             for (int64_t l = 0; l < lanes; l += SIDE_##name)                                   \
                 (far && lanes - l >= SIDE_##name ? transpose_far_##name : transpose_block_##name)( \
