@@ -78,7 +78,7 @@ static void look_at(body *b, const uint32_t *w)
         (void)reads(b, w[3]);
         writes(b, w[1], true);
         return;
-    case RLX_K_BROADCAST: (void)reads(b, w[2]); return;
+    case RLX_K_BROADCAST: (void)reads(b, w[2]), (void)reads(b, w[3]); return;
     case RLX_K_VIEW: case RLX_K_VIEW_OUT: (void)reads(b, w[3]); return;
     default: b->fits = false;
     }
@@ -143,14 +143,15 @@ static bool place_number(rlx_kernel_run *r, const uint32_t *w, row *out)
     return true;
 }
 
-/* The strip of it is read by chains alone, which take its first element. */
+/* As any broadcast, so that the last row leaves behind what it should; chains take the first element, which is all that changes from
+ * row to row. */
 static void place_broadcast(rlx_kernel_run *r, const uint32_t *w, row *out)
 {
-    float *strip = (float *)(void *)(r->frame + frame_at(w[1]));
-    const float *number = (const float *)(const void *)(r->frame + w[2]);
-    *strip = *number;
+    void *strip = r->frame + frame_at(w[1]), *number = r->frame + w[2];
+    const int64_t most = *scalar(r, w[3]);
+    rlx_fill_strip(strip, number, (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT), most < 0 ? 0 : (size_t)(most < RLX_KERNEL_STRIP ? most : RLX_KERNEL_STRIP));
     for (size_t i = 0; i < out->numbers; i++)
-        if (out->to[i] == number)
+        if ((void *)out->to[i] == number)
             out->to[i] = strip;
 }
 
