@@ -321,7 +321,7 @@ static bool is_chain(rlx_context *ctx, const rlx_pointwise *p)
     return is;
 }
 
-/* A bias of each row? */
+/* A bias of each row? What this sequence computes for rows of several dimensions, as softmax does, belongs to instructions on rows. */
 static bool is_bias(const inlining *x, const rlx_pointwise *first)
 {
     bool bias = first->form == RLX_PLAN_MAP && first->stores.len == 1 && first->stores.data[0].value->kind == RLX_NODE_ADD &&
