@@ -135,16 +135,34 @@ RLX_ALWAYS_INLINE void copy_run(void *to, const void *from, size_t bytes)
                 for (int64_t l = 0; l < run; l++)                                             \
                     d[l] = s[l * stride];                                                     \
     }
+/* The same, wider; steps lie side by side: a few of each lane become wider where they are near, and are turned then. */
+typedef void widen_fn(void *d, const void *s, int64_t n);
+static void turn_wider(uint32_t *d, int64_t w, const char *s, size_t bytes, widen_fn *widen, int64_t run, int64_t stride,
+                       int64_t steps)
+{
+    enum { STEPS = 32 };
+    uint32_t near[RLX_PANEL_COLUMNS * STEPS];
+    for (int64_t k = 0; k < steps; k += STEPS) {
+        const int64_t n = rlx_micro_less(steps - k, STEPS);
+        for (int64_t l = 0; l < run; l++)
+            widen(near + l * STEPS, s + (l * stride + k) * (int64_t)bytes, n);
+        transpose_4(d + k * w, w, near, STEPS, run, n);
+    }
+}
 #define WIDER_BLOCK(name, D, S)                                                               \
+    static void widen_##name(void *d, const void *s, int64_t n) { rlx_micro_widen_##name(d, s, n); } \
     static void block_##name(D *d, int64_t w, const S *s, int64_t run, int64_t stride,        \
                              int64_t steps, int64_t step)                                     \
     {                                                                                         \
-        for (int64_t k = 0; k < steps; k++, s += step, d += w)                                \
-            if (stride == 1)                                                                  \
-                rlx_micro_widen_##name(d, s, run);                                            \
-            else                                                                              \
-                for (int64_t l = 0; l < run; l++)                                             \
-                    rlx_micro_widen_##name(d + l, s + l * stride, 1);                         \
+        if (stride != 1 && step == 1)                                                         \
+            turn_wider((uint32_t *)(void *)d, w, (const char *)s, sizeof *s, widen_##name, run, stride, steps); \
+        else                                                                                  \
+            for (int64_t k = 0; k < steps; k++, s += step, d += w)                            \
+                if (stride == 1)                                                              \
+                    rlx_micro_widen_##name(d, s, run);                                        \
+                else                                                                          \
+                    for (int64_t l = 0; l < run; l++)                                         \
+                        rlx_micro_widen_##name(d + l, s + l * stride, 1);                     \
     }
 
 /* ---- boxes ---------------------------------------------------------------------------------- */

@@ -390,7 +390,7 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     const bool joined = e->count > 0, once = first && !rlx_has_depth_tiles(t);
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
-    t->row_tile = even_rows(t);
+    t->row_tile = t->strip.turned ? RLX_ROW_TILE : even_rows(t);
     t->column_tile = t->strip.width ? t->strip.width : even_columns(t);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
@@ -431,16 +431,16 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     }
     if (!choose_packing(t, &few))
         return &nest->node;
-    if (t->column.packed && rlx_choose_strips(t))
+    const bool single = rlx_is_int_value(t->row.lanes.extent, 1);
+    const rlx_prim *first = init && !single ? rlx_plan_first_value(t->ctx, t->plan, init) : NULL;
+    if (t->column.packed && rlx_choose_strips(t, first != NULL))
         t->column.packed = false;
     if (t->strip.width || (!t->dot && t->row.param >= 0 && rlx_is_at_most(t->column.lanes.extent, RLX_COLUMN_PANEL)))
         t->depth_tile = RLX_SINGLE_DEPTH;
     if (!find_views(t))
         return NULL;
     bool by_rows = few && t->column.packed && t->row.lanes.extent->kind != RLX_NODE_INT_IMM,
-         only_few = few && t->column.producer && rlx_is_at_most(t->row.lanes.extent, FEW_PRODUCED),
-         single = rlx_is_int_value(t->row.lanes.extent, 1);
-    const rlx_prim *first = init && !single ? rlx_plan_first_value(t->ctx, t->plan, init) : NULL;
+         only_few = few && t->column.producer && rlx_is_at_most(t->row.lanes.extent, FEW_PRODUCED);
     if (only_few) {
         const rlx_stmt *body = produce_for_few(t);
         return init ? rlx_sched_both(t->ctx, &init->node, body, t->place) : body;

@@ -31,7 +31,9 @@ typedef struct rlx_side {
 typedef struct rlx_strip {
     const rlx_buffer *buffer;        /* [rows, length]; NULL: the picture itself, of which so few rows are a strip as they lie */
     int64_t width;                   /* columns; 0: there is no strip */
-    int64_t steps, apart, rows, length;
+    int64_t stride, steps, apart, rows, length;
+    bool turned;                     /* rows of the sum are lanes of panels of columns, and the sums are turned back */
+    const rlx_buffer *sums;          /* turned: [column, row] of a tile */
 } rlx_strip;
 
 typedef struct rlx_tiling {
@@ -102,11 +104,13 @@ size_t rlx_indices_in(const rlx_tiling *t, const rlx_plan_access *a, const rlx_b
 bool rlx_index_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *size);
 
 /* ---- contract_strip.c: strips in place of panels of columns */
-/* Are the columns windows for which that is better? Says how the strip is then. */
-bool rlx_choose_strips(rlx_tiling *t);
+/* Are the columns windows for which that is better? Says how the strip is then. begins: what sums begin with is known. */
+bool rlx_choose_strips(rlx_tiling *t, bool begins);
 /* Has a strip memory of its own? */
 bool rlx_is_strip_copied(const rlx_tiling *t);
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t);
+/* Memory for the sums of a tile, if they are turned. */
+const rlx_buffer *rlx_turned_sums(const rlx_tiling *t);
 /* Fills the strip for row y of the columns. NULL: out of memory, as below. */
 const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, const rlx_prim *y);
 /* What column x of row y multiplies in step u of row k of its strip. */

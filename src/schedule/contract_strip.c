@@ -8,6 +8,13 @@
  * A panel of columns holds each element as often as there are windows over it, a strip as often as windows have rows: it is copied row by
  * row, and is smaller. But columns of a strip end with the row, where vectors may be filled in part only: so it pays where few rows are
  * multiplied with each column, or where rows of the picture are whole vectors.
+ *
+ * Elsewhere rows of the sum, which come in panels, become the lanes, and columns are as many as there are, any distance apart:
+ *
+ *     for y:
+ *         S as before
+ *         for x, o, k, u:  T[x, o] += panel[k * U + u, o] * S[k, x * stride + u]
+ *         for o, x:        C[o, y, x] = T[x, o]
  */
 #include "schedule/contract_int.h"
 
@@ -15,6 +22,7 @@ enum {
     MOST_COLUMNS = 512,         /* of a row, which is a tile: longer ones are cut, for caches and threads */
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
     FEW_ROWS = 8,               /* of a strip that need not be copied to be near */
+    LEAST_TURNED = 12,          /* columns of a strip that weights are read for once more */
     VECTOR = 8                  /* elements of a vector */
 };
 
@@ -38,8 +46,8 @@ static bool moves_by(const rlx_tir_affine *index, int loop, int64_t *out)
     return !index->coeff[loop] || rlx_int_literal(index->coeff[loop], out);
 }
 
-/* Do both loops go along one row of the picture, the place of a window and the step inside it, and nowhere else? */
-static bool is_window(const rlx_tiling *t, const rlx_plan_access *a, int place, int step, int64_t *apart)
+/* Do both loops go along one row of the picture, the place of a window and the step inside it, and nowhere else? So far each of them. */
+static bool is_window(const rlx_tiling *t, const rlx_plan_access *a, int place, int step, int64_t *stride, int64_t *apart)
 {
     for (size_t d = 0; d < a->num_indices; d++) {
         rlx_plan_view room;
@@ -47,29 +55,49 @@ static bool is_window(const rlx_tiling *t, const rlx_plan_access *a, int place, 
         const bool last = d + 1 == a->num_indices;
         int64_t by_place, by_step;
         if (!index || !moves_by(index, place, &by_place) || !moves_by(index, step, &by_step) ||
-            by_place != last || (last ? by_step < 1 : by_step != 0))
+            (last ? by_place < 1 || by_step < 1 : by_place != 0 || by_step != 0))
             return false;
-        *apart = by_step;
+        *stride = by_place, *apart = by_step;
     }
     return a->num_indices > 0;
 }
 
-bool rlx_choose_strips(rlx_tiling *t)
+/* The strip under the windows of a row of columns. False: they are no such windows, or it is too long. */
+static bool find_strip(const rlx_tiling *t, int64_t *rows, rlx_strip *out)
 {
     const rlx_plan_access *a = t->column.access;
     const int x = rlx_last_digit(&t->column.lanes), u = rlx_last_digit(&t->depth);
-    int64_t width, steps, all, rows, apart = 0, last;
+    int64_t width, steps, all, stride = 0, apart = 0, last;
     if (t->dot || t->depth.count < 2 || t->column.lanes.count < 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
-        rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 || !is_window(t, a, x, u, &apart))
+        rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 || !is_window(t, a, x, u, &stride, &apart))
         return false;
     if (!literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
-        t->column.lanes.extent->kind != RLX_NODE_INT_IMM || !rlx_int_literal(t->row.lanes.extent, &rows) ||
-        !rlx_int_literal(t->depth.extent, &all) || all > RLX_SINGLE_DEPTH || width > MOST_COLUMNS || apart > MOST_ELEMENTS)
+        t->column.lanes.extent->kind != RLX_NODE_INT_IMM || !rlx_int_literal(t->row.lanes.extent, rows) ||
+        !rlx_int_literal(t->depth.extent, &all) || all > RLX_SINGLE_DEPTH || width > MOST_COLUMNS || apart > MOST_ELEMENTS ||
+        stride > MOST_ELEMENTS)
         return false;
-    last = width - 1 + (steps - 1) * apart;
-    if (last >= MOST_ELEMENTS / (all / steps) || !is_worth_it(width, rows))
+    last = (width - 1) * stride + (steps - 1) * apart;
+    *out = (rlx_strip){ .width = width, .stride = stride, .steps = steps, .apart = apart, .rows = all / steps, .length = last + 1 };
+    return last < MOST_ELEMENTS / out->rows;
+}
+
+/* Rows become lanes where panels of them are there, and their sums take less to turn back than panels of columns take to fill. */
+static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t rows)
+{
+    return t->row.param >= 0 && rows % RLX_COLUMN_PANEL == 0 && s->width >= LEAST_TURNED && s->width % VECTOR &&
+           s->rows + 2 * rows < s->rows * s->steps;
+}
+
+bool rlx_choose_strips(rlx_tiling *t, bool begins)
+{
+    rlx_strip s;
+    int64_t rows;
+    if (!find_strip(t, &rows, &s))
         return false;
-    t->strip = (rlx_strip){ .width = width, .steps = steps, .apart = apart, .rows = all / steps, .length = last + 1 };
+    s.turned = begins && is_worth_turning(t, &s, rows);
+    if (!s.turned && (s.stride != 1 || !is_worth_it(s.width, rows)))
+        return false;
+    t->strip = s;
     return true;
 }
 
@@ -83,6 +111,14 @@ const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
     return name ? rlx_buffer_new(t->ctx, name, RELAX_FLOAT32, shape, 2, NULL, t->place) : NULL;
 }
 
+const rlx_buffer *rlx_turned_sums(const rlx_tiling *t)
+{
+    const rlx_prim *shape[2] = { rlx_int64(t->ctx, t->strip.width),
+                                 rlx_least(t->ctx, t->row.lanes.extent, rlx_int64(t->ctx, t->row_tile)) };
+    const rlx_string *name = rlx_string_z(t->ctx, "turned");
+    return name ? rlx_buffer_new(t->ctx, name, RELAX_FLOAT32, shape, 2, NULL, t->place) : NULL;
+}
+
 const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, const rlx_prim *y)
 {
     rlx_context *ctx = t->ctx;
@@ -90,7 +126,7 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
     rlx_lane_group groups[2] = { { .d = &t->column.lanes }, { .d = &t->depth } };
     const rlx_prim *at[2] = { rlx_int64(ctx, 0), x.var }, *from[RLX_TIR_MAX_DIMS];
     const int depth = t->depth.count - 1;
-    groups[0].each[0] = y, groups[0].each[1] = x.var;
+    groups[0].each[0] = y, groups[0].each[1] = rlx_int64(ctx, 0);
     for (int i = 0; i < depth; i++) {
         const char name[3] = { 'd', (char)('0' + i), 0 };
         loops[i] = rlx_sched_loop_new(ctx, name, rlx_tiling_extent(t, t->depth.at[i]));
@@ -99,6 +135,8 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
     }
     groups[1].each[depth] = rlx_int64(ctx, 0);
     size_t n = rlx_indices_in(t, t->column.access, rlx_as_buffer(t->column.access->buffer), groups, 2, from);
+    if (n)
+        from[n - 1] = rlx_fold_add(ctx, from[n - 1], x.var);
     const rlx_prim *value = n ? rlx_load(ctx, rlx_as_buffer(t->column.access->buffer), from, n) : NULL;
     const rlx_stmt *body = value ? rlx_store(ctx, strip, value, at, 2, t->place) : NULL;
     body = rlx_sched_wrap(ctx, &x, body, t->place);
@@ -109,7 +147,8 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
 
 const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *y, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)
 {
-    const rlx_prim *at[RLX_TIR_MAX_DIMS] = { k, rlx_fold_add(t->ctx, x, rlx_fold_mul(t->ctx, u, rlx_int64(t->ctx, t->strip.apart))) };
+    const rlx_prim *at[RLX_TIR_MAX_DIMS] = { k, rlx_fold_add(t->ctx, rlx_fold_mul(t->ctx, x, rlx_int64(t->ctx, t->strip.stride)),
+                                                          rlx_fold_mul(t->ctx, u, rlx_int64(t->ctx, t->strip.apart))) };
     if (t->strip.buffer)
         return rlx_load(t->ctx, t->strip.buffer, at, 2);
     const rlx_buffer *picture = rlx_as_buffer(t->column.access->buffer);

@@ -253,52 +253,93 @@ static const rlx_prim *read(const rlx_tiling *t, const rlx_side *s, const depth_
     return load_in(t, s->access, s->buffer, groups, 2, dtype);
 }
 
-/* for i, j: C[..] = start, where it has one;
- * for i, j, k: C[..] = C[..] + a * b, with or without a rounding of the product as it was written.
- * `around` (NULL: none) stands around both of them. */
+/* What one step adds to an element of `sums`. */
+static const rlx_prim *one_step(const rlx_tiling *t, const rlx_buffer *sums, const rlx_prim *const *at, size_t n, const rlx_prim *a,
+                                const rlx_prim *b)
+{
+    const rlx_prim *own = n ? rlx_load(t->ctx, sums, at, n) : NULL, *terms[3] = { a, b, own };
+    if (!a || !b || !own)
+        return NULL;
+    return t->plan->fused.exact ? rlx_prim_call_z(t->ctx, sums->dtype, "fma", terms, 3)
+                                : rlx_binary_new(t->ctx, RLX_NODE_ADD, own, rlx_binary_new(t->ctx, RLX_NODE_MUL, a, b));
+}
+
+/* for i, j: sums[at] = start, where it has one;
+ * for i, j, k, u, r: sums[at] = value
+ * `around` (NULL: none) stands around both of them. Loops: i, j, k, u, r. */
+static const rlx_stmt *fill_and_sum(const rlx_tiling *t, const rlx_buffer *sums, const rlx_prim *const *at, size_t n,
+                                    const rlx_prim *value, const rlx_sched_loop *loops, const rlx_sched_loop *around)
+{
+    rlx_context *ctx = t->ctx;
+    const rlx_stmt *body = value ? rlx_store(ctx, sums, value, at, n, t->place) : NULL,
+                   *fill = body && t->start ? rlx_store(ctx, sums, t->start, at, n, t->place) : NULL;
+    for (int i = 5; i-- > 0;)
+        body = rlx_sched_wrap(ctx, &loops[i], body, t->place);
+    for (int i = 2; fill && i-- > 0;)
+        fill = rlx_sched_wrap(ctx, &loops[i], fill, t->place);
+    body = around ? rlx_sched_wrap(ctx, around, body, t->place) : body;
+    fill = around && fill ? rlx_sched_wrap(ctx, around, fill, t->place) : fill;
+    return t->start ? both(t, fill ? rlx_copy_fresh(ctx, fill) : NULL, body) : body;
+}
+
+/* Where C is in the tile, row i and column j of it. The number of indices, 0: out of memory. */
+static size_t place_of(const rlx_tiling *t, const lane_tile *rows, const rlx_prim *i, const lane_tile *columns, const rlx_prim *j,
+                       const rlx_prim **at)
+{
+    rlx_lane_group groups[2] = { rlx_lanes_at(t, &t->row, false, add(t, rows->begin, i)),
+                                 rlx_lanes_at(t, &t->column, false, add(t, columns->begin, j)) };
+    at[0] = add(t, rows->inside, i), at[1] = add(t, columns->inside, j);
+    return t->epilogue && t->epilogue->touched[0].block ? 2 : rlx_indices_in(t, t->acc, t->acc_buffer, groups, 2, at);
+}
+
+/* The sums of rows and columns of a tile, with or without a rounding of the product as it was written. */
 static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
                                  const rlx_prim *row_panel, const lane_tile *columns,
                                  const rlx_prim *column_panel, const rlx_sched_loop *around)
 {
     rlx_context *ctx = t->ctx;
-    rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", rows->count),
-                   j = rlx_sched_loop_new(ctx, "j", columns->count),
-                   k = rlx_sched_loop_new(ctx, "k", t->strip.width ? number(t, t->strip.rows) : d->steps),
-                   u = rlx_sched_loop_new(ctx, "u", number(t, t->strip.width ? t->strip.steps : 1)),
-                   r = rlx_sched_loop_new(ctx, "r", number(t, t->dot ? RLX_FOUR : 1));
-    rlx_lane_group groups[2] = { rlx_lanes_at(t, &t->row, false, add(t, rows->begin, i.var)),
-                        rlx_lanes_at(t, &t->column, false, add(t, columns->begin, j.var)) };
-    const rlx_prim *at[RLX_TIR_MAX_DIMS] = { add(t, rows->inside, i.var), add(t, columns->inside, j.var) },
-                   *value;
-    size_t n = t->epilogue && t->epilogue->touched[0].block
-                   ? 2 : rlx_indices_in(t, t->acc, t->acc_buffer, groups, 2, at);
-    const rlx_prim *step = add(t, mul(t, k.var, u.extent), u.var),
-                   *own = n ? rlx_load(ctx, t->acc_buffer, at, n) : NULL,
-                   *a = read(t, &t->row, d, rows, row_panel, i.var, step, r.var),
-                   *b = t->strip.width ? rlx_strip_element(t, columns->loop.var, k.var, u.var, j.var)
-                                       : read(t, &t->column, d, columns, column_panel, j.var, step, r.var),
-                   *terms[3] = { a, b, own };
-    if (!a || !b || !own)
-        return NULL;
-    value = t->plan->fused.exact
-                ? rlx_prim_call_z(ctx, t->acc_buffer->dtype, "fma", terms, 3)
-                : rlx_binary_new(ctx, RLX_NODE_ADD, own, rlx_binary_new(ctx, RLX_NODE_MUL, a, b));
-    const rlx_stmt *body = rlx_store(ctx, t->acc_buffer, value, at, n, t->place);
-    body = rlx_sched_wrap(ctx, &r, body, t->place);
-    body = rlx_sched_wrap(ctx, &u, body, t->place);
-    body = rlx_sched_wrap(ctx, &k, body, t->place);
-    body = rlx_sched_wrap(ctx, &j, body, t->place);
-    body = rlx_sched_wrap(ctx, &i, body, t->place);
-    if (around)
-        body = rlx_sched_wrap(ctx, around, body, t->place);
-    if (!t->start)
-        return body;
-    const rlx_stmt *fill = rlx_store(ctx, t->acc_buffer, t->start, at, n, t->place);
-    fill = rlx_sched_wrap(ctx, &j, fill, t->place);
-    fill = rlx_sched_wrap(ctx, &i, fill, t->place);
-    if (around)
-        fill = rlx_sched_wrap(ctx, around, fill, t->place);
-    return both(t, fill ? rlx_copy_fresh(ctx, fill) : NULL, body);
+    const rlx_sched_loop loops[5] = {
+        rlx_sched_loop_new(ctx, "i", rows->count), rlx_sched_loop_new(ctx, "j", columns->count),
+        rlx_sched_loop_new(ctx, "k", t->strip.width ? number(t, t->strip.rows) : d->steps),
+        rlx_sched_loop_new(ctx, "u", number(t, t->strip.width ? t->strip.steps : 1)),
+        rlx_sched_loop_new(ctx, "r", number(t, t->dot ? RLX_FOUR : 1))
+    };
+    const rlx_prim *i = loops[0].var, *j = loops[1].var, *k = loops[2].var, *u = loops[3].var, *r = loops[4].var,
+                   *at[RLX_TIR_MAX_DIMS], *step = add(t, mul(t, k, loops[3].extent), u);
+    const size_t n = place_of(t, rows, i, columns, j, at);
+    const rlx_prim *a = read(t, &t->row, d, rows, row_panel, i, step, r),
+                   *b = t->strip.width ? rlx_strip_element(t, columns->loop.var, k, u, j)
+                                       : read(t, &t->column, d, columns, column_panel, j, step, r);
+    return fill_and_sum(t, t->acc_buffer, at, n, one_step(t, t->acc_buffer, at, n, a, b), loops, around);
+}
+
+/*- Rows as lanes: the sums of a strip's columns for a panel of rows
+ *     for x, o, k, u:  sums[x, o] += panel[k, u, o] * S[k, x + u] */
+static const rlx_stmt *innermost_turned(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows, const rlx_prim *panel,
+                                        const lane_tile *columns, const rlx_sched_loop *around)
+{
+    rlx_context *ctx = t->ctx;
+    const rlx_sched_loop loops[5] = {
+        rlx_sched_loop_new(ctx, "x", columns->count), rlx_sched_loop_new(ctx, "o", rows->count),
+        rlx_sched_loop_new(ctx, "k", number(t, t->strip.rows)), rlx_sched_loop_new(ctx, "u", number(t, t->strip.steps)),
+        rlx_sched_loop_new(ctx, "r", number(t, 1))
+    };
+    const rlx_prim *x = loops[0].var, *o = loops[1].var, *k = loops[2].var, *u = loops[3].var,
+                   *at[2] = { x, add(t, rows->inside, o) }, *step = add(t, mul(t, k, loops[3].extent), u),
+                   *a = read(t, &t->row, d, rows, panel, o, step, loops[4].var),
+                   *b = rlx_strip_element(t, columns->loop.var, k, u, x);
+    return fill_and_sum(t, t->strip.sums, at, 2, one_step(t, t->strip.sums, at, 2, a, b), loops, around);
+}
+
+/* C[o, x] = sums[x, o] */
+static const rlx_stmt *turn_back(const rlx_tiling *t, const lane_tile *rows, const lane_tile *columns)
+{
+    rlx_context *ctx = t->ctx;
+    const rlx_sched_loop x = rlx_sched_loop_new(ctx, "x", columns->count), o = rlx_sched_loop_new(ctx, "o", rows->count);
+    const rlx_prim *at[RLX_TIR_MAX_DIMS], *from[2] = { x.var, o.var };
+    const size_t n = place_of(t, rows, o.var, columns, x.var, at);
+    const rlx_stmt *body = n ? rlx_store(ctx, t->acc_buffer, rlx_load(ctx, t->strip.sums, from, 2), at, n, t->place) : NULL;
+    return rlx_sched_wrap(ctx, &o, rlx_sched_wrap(ctx, &x, body, t->place), t->place);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
@@ -400,6 +441,20 @@ static bool has_full_panels(const rlx_tiling *t)
     return t->column.panel && !t->one_by_one && !t->dot && rlx_int_literal(t->column.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
 }
 
+/* Rows of a tile as lanes: panels that are full are one instruction, each of others its own. */
+static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d, const lane_tile *row, const lane_tile *columns)
+{
+    int64_t all;
+    const bool full = rlx_int_literal(t->row.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
+    lane_tile panel = tile_lanes(t, "op", row->begin, row->count, RLX_COLUMN_PANEL);
+    if (full)
+        panel.count = number(t, RLX_COLUMN_PANEL);
+    const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var);
+    const rlx_stmt *body = innermost_turned(t, d, &panel, at, columns, full ? &panel.loop : NULL);
+    body = full ? body : rlx_sched_wrap(t->ctx, &panel.loop, body, t->place);
+    return rlx_tir_with_temporary(t->ctx, t->strip.sums, both(t, body, turn_back(t, row, columns)), t->place);
+}
+
 /* Tiles of rows for a tile of columns, whose panels are there, or are filled here one by one. */
 static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
                                const lane_tile *columns)
@@ -417,7 +472,9 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
         panel.inside = number(t, 0);
     if (full)
         panel.count = number(t, RLX_COLUMN_PANEL);
-    if (t->row.panel)
+    if (t->strip.turned)
+        body = in_turned_panels(t, d, &row, &panel);
+    else if (t->row.panel)
         body = in_row_panels(t, d, &row, &panel, column_panel);
     else
         body = innermost(t, d, &row, NULL, &panel, column_panel, at_once ? &panel.loop : NULL);
@@ -443,7 +500,8 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     const int64_t packed_rows = by_rows ? t->row_tile : whole ? 2 * PACKED_ROWS : PACKED_ROWS;
     if (t->epilogue) /* which runs even where there are no steps */
         d.loop.extent = rlx_greatest(t->ctx, d.loop.extent, number(t, 1));
-    if (t->row.param >= 0 && !take_param(t, &t->row, "rows", RLX_ROW_PANEL))
+    const int64_t row_panel = t->strip.turned ? RLX_COLUMN_PANEL : RLX_ROW_PANEL;
+    if (t->row.param >= 0 && !take_param(t, &t->row, t->strip.turned ? "lanes" : "rows", row_panel))
         return NULL;
     if (t->column.param >= 0 && !take_param(t, &t->column, "columns", RLX_COLUMN_PANEL))
         return NULL;
@@ -456,7 +514,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     /* where all rows are one tile, each panel of columns is used once, while it is near */
     t->one_by_one = t->column.packed && t->column.param < 0 && !t->column.producer && !by_rows &&
                     rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE);
-    t->row.first = mul(t, rows.loop.var, number(t, packed_rows / RLX_ROW_PANEL));
+    t->row.first = mul(t, rows.loop.var, number(t, packed_rows / row_panel));
     if (t->column.packed && !t->column.panel)
         t->column.panel = new_panel(t, &t->column, "columns", &d, t->one_by_one ? RLX_COLUMN_PANEL : t->column_tile,
                                     RLX_COLUMN_PANEL);
@@ -466,6 +524,8 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
         columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->column_tile);
     t->column.first = mul(t, columns.loop.var, number(t, t->column_tile / RLX_COLUMN_PANEL));
     if (t->strip.width && rlx_is_strip_copied(t) && !(t->strip.buffer = rlx_strip_buffer(t)))
+        return NULL;
+    if (t->strip.turned && !(t->strip.sums = rlx_turned_sums(t)))
         return NULL;
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
     if (t->strip.buffer)

@@ -122,6 +122,7 @@ static void check(const char *program, const char *const *has, const char *const
 #define NOTHING ((const char *const[]){ NULL })
 #define PANELS(...) "columns: T.Buffer((" __VA_ARGS__ "), \"float32\")"
 #define ROWS(...) "rows: T.Buffer((" __VA_ARGS__ "), \"float32\")"
+#define LANES(...) "lanes: T.Buffer((" __VA_ARGS__ "), \"float32\")"
 #define I(n) "T.int64(" #n ")"
 
 static void test_products(void **state)
@@ -154,6 +155,10 @@ static void test_many_matrices(void **state)
 static void test_windows(void **state)
 {
     check(PROGRAM("windows"), LIST(ROWS(I(3) ", " I(45) ", " I(8))), NOTHING);
+    check(PROGRAM("windows whose rows are lanes"),
+          LIST(LANES(I(1) ", " I(108) ", " I(32)), LANES(I(2) ", " I(1) ", " I(144) ", " I(32))), NOTHING);
+    check(PROGRAM("windows whose rows are lanes, in two tiles"),
+          LIST(LANES(I(5) ", " I(396) ", " I(32)), LANES(I(1) ", " I(1440) ", " I(32))), NOTHING);
 }
 
 static void test_plain_use(void **state)
