@@ -135,35 +135,28 @@ RLX_ALWAYS_INLINE void copy_run(void *to, const void *from, size_t bytes)
                 for (int64_t l = 0; l < run; l++)                                             \
                     d[l] = s[l * stride];                                                     \
     }
-/* The same, wider; steps lie side by side: a few of each lane become wider where they are near, and are turned then. */
-typedef void widen_fn(void *d, const void *s, int64_t n);
-static void turn_wider(uint32_t *d, int64_t w, const char *s, size_t bytes, widen_fn *widen, int64_t run, int64_t stride,
-                       int64_t steps)
+/* Elements that become wider: how many bytes they have, and how a run of them does. What they become has four. */
+typedef struct widening { int64_t bytes; void (*run)(void *d, const void *s, int64_t n); } widening;
+
+/* The same of such elements, strides in bytes. Where steps lie side by side a few of each lane become wider where they are near, and
+ * are turned then. */
+static void block_wider(uint32_t *d, int64_t w, const char *s, int64_t run, int64_t stride, int64_t steps, int64_t step,
+                        const widening *z)
 {
     enum { STEPS = 32 };
     uint32_t near[RLX_PANEL_COLUMNS * STEPS];
-    for (int64_t k = 0; k < steps; k += STEPS) {
-        const int64_t n = rlx_micro_less(steps - k, STEPS);
-        for (int64_t l = 0; l < run; l++)
-            widen(near + l * STEPS, s + (l * stride + k) * (int64_t)bytes, n);
-        transpose_4(d + k * w, w, near, STEPS, run, n);
+    const bool turns = stride != z->bytes && step == z->bytes;
+    for (int64_t k = 0, n; k < steps; k += n, s += n * step, d += n * w) {
+        n = turns ? rlx_micro_less(steps - k, STEPS) : 1;
+        if (stride == z->bytes)
+            z->run(d, s, run);
+        else
+            for (int64_t l = 0; l < run; l++)
+                z->run(turns ? near + l * STEPS : d + l, s + l * stride, n);
+        if (turns)
+            transpose_4(d, w, near, STEPS, run, n);
     }
 }
-#define WIDER_BLOCK(name, D, S)                                                               \
-    static void widen_##name(void *d, const void *s, int64_t n) { rlx_micro_widen_##name(d, s, n); } \
-    static void block_##name(D *d, int64_t w, const S *s, int64_t run, int64_t stride,        \
-                             int64_t steps, int64_t step)                                     \
-    {                                                                                         \
-        if (stride != 1 && step == 1)                                                         \
-            turn_wider((uint32_t *)(void *)d, w, (const char *)s, sizeof *s, widen_##name, run, stride, steps); \
-        else                                                                                  \
-            for (int64_t k = 0; k < steps; k++, s += step, d += w)                            \
-                if (stride == 1)                                                              \
-                    rlx_micro_widen_##name(d, s, run);                                        \
-                else                                                                          \
-                    for (int64_t l = 0; l < run; l++)                                         \
-                        rlx_micro_widen_##name(d + l, s + l * stride, 1);                     \
-    }
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
@@ -213,17 +206,6 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
                 for (int64_t l = 0; l < n[3]; l++)                                            \
                     d[l * to[3]] = s[l * from[3]];                                            \
     }
-#define WIDER_PLANE(name, D, S)                                                               \
-    static void plane_##name(D *d, const S *s, const rlx_micro_box *b)                        \
-    {                                                                                         \
-        const int64_t *n = b->extent, *to = b->dst_stride, *from = b->src_stride;             \
-        for (int64_t k = 0; k < n[2]; k++, d += to[2], s += from[2])                          \
-            if (to[3] == 1 && from[3] == 1)                                                   \
-                rlx_micro_widen_##name(d, s, n[3]);                                           \
-            else                                                                              \
-                for (int64_t l = 0; l < n[3]; l++)                                            \
-                    rlx_micro_widen_##name(d + l * to[3], s + l * from[3], 1);                \
-    }
 #define COPY(name, D, S)                                                                      \
     static void copy_##name(const rlx_micro_box *box)                                         \
     {                                                                                         \
@@ -236,12 +218,28 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
                              &b);                                                             \
     }
 
+static void copy_wider(const rlx_micro_box *box, const widening *z)
+{
+    rlx_micro_box b = *box;
+    rlx_micro_straighten_box(&b);
+    const int64_t *n = b.extent, *to = b.dst_stride, *from = b.src_stride;
+    for (int64_t i = 0; i < n[0]; i++)
+        for (int64_t j = 0; j < n[1]; j++)
+            for (int64_t k = 0; k < n[2]; k++) {
+                uint32_t *d = (uint32_t *)b.dst + i * to[0] + j * to[1] + k * to[2];
+                const char *s = (const char *)b.src + (i * from[0] + j * from[1] + k * from[2]) * z->bytes;
+                const bool together = to[3] == 1 && from[3] == 1;
+                for (int64_t l = 0; l < (together ? 1 : n[3]); l++)
+                    z->run(d + l * to[3], s + l * from[3] * z->bytes, together ? n[3] : 1);
+            }
+}
+
 /* ---- panels --------------------------------------------------------------------------------- */
 
 /* Lanes [first, first + n) of one panel: runs in which the high digit of the lane's number stands
  * still. */
-#define PACK(name, D, S)                                                                      \
-    static void pack_lanes_##name(const rlx_micro_pack *p, D *dst, int64_t first, int64_t n)  \
+#define PACK(name, D, S, more, given)                                                         \
+    static void pack_lanes_##name(const rlx_micro_pack *p, D *dst, int64_t first, int64_t n more) \
     {                                                                                         \
         int64_t w = p->panel, stride = p->lane_stride[1], from = p->start + first,            \
                 high = from / p->width, low = from % p->width;                                \
@@ -252,17 +250,17 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
             for (int64_t i = 0; i < p->depth[0]; i++)                                         \
                 for (int64_t j = 0; j < p->depth[1]; j++, d += p->depth[2] * w) {             \
                     const S *s = lane + i * p->depth_stride[0] + j * p->depth_stride[1];      \
-                    block_##name(d, w, s, run, stride, p->depth[2], p->depth_stride[2]);      \
+                    block_##name(d, w, s, run, stride, p->depth[2], p->depth_stride[2] given); \
                 }                                                                             \
         }                                                                                     \
     }                                                                                         \
-    static void pack_##name(const rlx_micro_pack *p)                                          \
+    static void pack_##name(const rlx_micro_pack *p more)                                     \
     {                                                                                         \
         int64_t w = p->panel, steps = p->depth[0] * p->depth[1] * p->depth[2];                \
         D *dst = p->dst;                                                                      \
         for (int64_t l = 0; !l || l < p->lanes; l += w, dst += steps * w) {                   \
             int64_t n = rlx_micro_less(p->lanes - l, w);                                      \
-            pack_lanes_##name(p, dst, l, n);                                                  \
+            pack_lanes_##name(p, dst, l, n given);                                            \
             for (int64_t k = 0; k < steps && n < w; k++)                                      \
                 memset(dst + k * w + n, 0, (size_t)(w - n) * sizeof *dst);                    \
         }                                                                                     \
@@ -270,9 +268,23 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
 
 #define SAME(name, T)                                           \
     SAME_BLOCK(name, T) SAME_PLANE(name, T) COPY(name, T, T)    \
-    PACK(name, T, T)
-#define WIDER(name, D, S) \
-    WIDER_BLOCK(name, D, S) WIDER_PLANE(name, D, S) COPY(name, D, S) PACK(name, D, S)
+    PACK(name, T, T, , )
+#define COMMA ,
+PACK(wider, uint32_t, char, COMMA const widening *z, COMMA z)
+/* Its strides in bytes. */
+static void pack_widening(const rlx_micro_pack *p, const widening *z)
+{
+    rlx_micro_pack q = *p;
+    q.lane_stride[0] *= z->bytes, q.lane_stride[1] *= z->bytes;
+    for (int i = 0; i < 3; i++)
+        q.depth_stride[i] *= z->bytes;
+    pack_wider(&q, z);
+}
+#define WIDER(name, D, S)                                                                            \
+    static void widen_##name(void *d, const void *s, int64_t n) { rlx_micro_widen_##name(d, s, n); } \
+    static const widening wide_##name = { sizeof(S), widen_##name };                                 \
+    static void copy_##name(const rlx_micro_box *b) { copy_wider(b, &wide_##name); }                 \
+    static void pack_##name(const rlx_micro_pack *p) { pack_widening(p, &wide_##name); }
 SAME(1, uint8_t)
 SAME(2, uint16_t)
 SAME(4, uint32_t)
