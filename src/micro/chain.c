@@ -3,6 +3,7 @@
 #include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef RLX_VECTOR(float, 16) zeros;
@@ -48,6 +49,31 @@ void rlx_micro_chain_store_end(const rlx_micro_chain_end *e)
     for (size_t i = 0; i < e->count; i++)
         if (e->stored[i])
             memcpy(e->strip[i] + e->at, e->block[i], (size_t)e->n * sizeof(float));
+}
+
+bool rlx_micro_chain_has_functions(const rlx_micro_step *steps)
+{
+    bool has = false;
+    for (; steps->op != RLX_STEP_END; steps++)
+        has |= steps->op >= RLX_STEP_exp;
+    return has;
+}
+
+const rlx_micro_step *rlx_micro_chain_line(const rlx_micro_step *s, float *line)
+{
+    const rlx_micro_step *at = s;
+    line[0] = *at++->with;
+    line[1] = at->op == RLX_STEP_ADD && at->same ? *at++->with : -0.0f;
+    line[2] = -INFINITY;
+    line[3] = -0.0f;
+    if (at->op == RLX_STEP_RELU)
+        line[2] = line[3] = 0, at++;
+    else if (at->op == RLX_STEP_GREATEST && at->same)
+        line[2] = *at++->with;
+    line[4] = at->op == RLX_STEP_LEAST && at->same ? *at++->with : INFINITY;
+    for (int i = 0; i < RLX_LINE_LANES; i++)
+        line[RLX_LINE_ONE + i] = 1;
+    return at - s > 2 ? at - 1 : s;
 }
 
 /* Of b alone: what a row is multiplied by, or less by, so that it is mostly one column. */

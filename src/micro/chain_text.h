@@ -208,17 +208,17 @@ static void (*const strip_functions[])(float *d, const float *a, int64_t n) = { 
 #define SQRT_OF(x, b) f32_sqrt(x)
 
 /* Two steps that are mostly together: one way through the strip for both. */
-enum { ADD_THEN_RELU = RLX_STEP_COUNT };
+enum { ADD_THEN_RELU = RLX_STEP_COUNT, LINE };
+/* As rlx_micro_chain_line has it. */
+#define LINE_OF(x) f32_least(k[4], f32_greatest(k[2], (x) * k[0] + k[1]) + k[3])
 
 /* a: where x is; d: where it goes, which is what the next step stores. A step with x alone has it on both sides. */
 SET static void chain(const rlx_micro_step *steps, int64_t n)
 {
     rlx_micro_chain_end end;
-    _Alignas(64) float held[CHAIN_STRIP], same[f32_LANES];
-    int64_t least = 2 * f32_LANES; /* elements at a time, or of long functions a block */
-    for (const rlx_micro_step *s = steps; s->op != RLX_STEP_END; s++)
-        least = s->op >= RLX_STEP_exp ? BLOCK : least;
-    const int64_t whole = n & -least;
+    _Alignas(64) float held[CHAIN_STRIP], same[f32_LANES], line[RLX_LINE_ONE + f32_LANES];
+    const int64_t least = rlx_micro_chain_has_functions(steps) ? BLOCK : 2 * f32_LANES, /* elements at a time */
+                  whole = n & -least;
     bool ends = whole < n;
     for (int64_t j = 0, count; j < whole || ends; ends = false) {
         int64_t at = j;
@@ -241,7 +241,12 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
                 f32_store(same, f32_fill(*s->with));
                 b = same;
             }
-            if ((op == RLX_STEP_ADD || op == RLX_STEP_TWICE) && s[1].op == RLX_STEP_RELU)
+            const rlx_micro_step *last = op == RLX_STEP_MUL && !by ? rlx_micro_chain_line(s, line) : s;
+            if (last != s) {
+                s = last, op = LINE, b = line + RLX_LINE_ONE;
+                if (s[1].op == RLX_STEP_MUL && s[1].moves)
+                    s++, b = s->with + at, by = f32_LANES;
+            } else if ((op == RLX_STEP_ADD || op == RLX_STEP_TWICE) && s[1].op == RLX_STEP_RELU)
                 s++, op = ADD_THEN_RELU;
             if (op == RLX_STEP_STORE)
                 d = s->with + at;
@@ -249,23 +254,30 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
                 s++, d = s->with + at;
             switch (op) {
             CASE_OF(STORE, X_OF)
-            CASE_OF(LOAD, OTHER_OF)
+            SLOW_CASE_OF(LOAD, OTHER_OF)
             case RLX_STEP_TWICE:
             CASE_OF(ADD, ADD_OF)
-            CASE_OF(SUB, SUB_OF)
+            SLOW_CASE_OF(SUB, SUB_OF)
             case RLX_STEP_SQUARE:
             CASE_OF(MUL, MUL_OF)
             SLOW_CASE_OF(DIV, DIV_OF)
             SLOW_CASE_OF(MIN, f32_min)
             SLOW_CASE_OF(MAX, f32_max)
-            CASE_OF(SUB_FROM, SUB_FROM_OF)
+            SLOW_CASE_OF(SUB_FROM, SUB_FROM_OF)
             SLOW_CASE_OF(DIV_FROM, DIV_FROM_OF)
-            CASE_OF(LEAST, LEAST_OF)
-            CASE_OF(GREATEST, GREATEST_OF)
-            CASE_OF(RELU, RELU_OF)
-            CASE_OF(fabs, ABS_OF)
+            SLOW_CASE_OF(LEAST, LEAST_OF)
+            SLOW_CASE_OF(GREATEST, GREATEST_OF)
+            SLOW_CASE_OF(RELU, RELU_OF)
+            SLOW_CASE_OF(fabs, ABS_OF)
             SLOW_CASE_OF(sqrt, SQRT_OF)
             ONE_CASE(ADD_THEN_RELU, RELU_OF_SUM)
+            case LINE: {
+                f32_vec k[RLX_LINE_ONE];
+                RLX_UNROLL for (int i = 0; i < RLX_LINE_ONE; i++) k[i] = f32_fill(line[i]);
+                for (int64_t i = 0; i < count; i += f32_LANES, b += by)
+                    f32_store(d + i, LINE_OF(f32_load(a + i)) * f32_load(b));
+                break;
+            }
             default: strip_functions[op - RLX_STEP_exp](d, a, count);
             }
             a = d;

@@ -87,11 +87,15 @@ static float *any_strip(float *strips) { return strips + next_random() % STRIPS 
 
 static void make(program *p, float *strips, size_t count)
 {
+    const bool in_lines = next_random() & 1;
     rlx_micro_step *s = p->steps;
     *s++ = RLX_STEP_STRIP(RLX_STEP_LOAD, any_strip(strips));
     for (size_t i = 0; i < count; i++) {
-        uint32_t op = RLX_STEP_LOAD + (uint32_t)(next_random() % (RLX_STEP_COUNT - RLX_STEP_LOAD));
-        bool number = next_random() & 1;
+        /* often what some sets do as one: a scale, a shift, bounds, a product */
+        const uint32_t line[] = { RLX_STEP_MUL, RLX_STEP_ADD, next_random() & 1 ? RLX_STEP_RELU : RLX_STEP_GREATEST, RLX_STEP_LEAST, RLX_STEP_MUL };
+        const bool in_line = in_lines && next_random() % 8;
+        uint32_t op = in_line ? line[i % 5] : RLX_STEP_LOAD + (uint32_t)(next_random() % (RLX_STEP_COUNT - RLX_STEP_LOAD));
+        bool number = in_line ? i % 5 < 4 : next_random() & 1;
         do
             p->numbers[i] = any_float();
         while (!takes(op, p->numbers[i]));
