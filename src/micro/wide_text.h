@@ -193,7 +193,7 @@ SET static RLX_NOINLINE void NAME(wide_columns)(const rlx_micro_sum *r, const NA
 }
 
 /* acc, b contiguous in j, b the same for all rows, one element of a for all columns; a_panel: from 8 rows of a to the next 8. */
-SET static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t a_panel)
+SET RLX_SMALL static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t a_panel)
 {
     NAME(wide_row) rows[NAME(MOST_ROWS) + NAME(HIGHEST)];
     rlx_micro_sum part = *r;

@@ -4,7 +4,7 @@
  *     for i, j:    Y[i, j] = min(max(.. + A[i, j], low), high)               likewise, with what comes behind
  *
  * One of the four is not enough, but with bounds or A for rows that it tells apart, or a bias of short rows.
- * Along the columns X and Y are contiguous, M and R stand still, and G, B and A do either. Loops that only continue another
+ * Along the columns X and Y are contiguous, R stands still, and M, G, B and A do either. Loops that only continue another
  * one in all of them are one with it; those that are neither row nor column stay loops.
  */
 #include "arith/arith.h"
@@ -100,10 +100,9 @@ static bool is_fit(const normalizing *z, const rlx_plan_access *a)
 
 static bool may_be_column(const rlx_plan_dimension *d)
 {
-    bool may = rlx_is_int_value(d->stride[TO], 1) && rlx_is_int_value(d->stride[FROM], 1) &&
-               rlx_is_int_value(d->stride[MINUS], 0);
-    for (int k = TIMES_AGAIN; k <= ADDEND && may; k++)
-        may = rlx_is_int_value(d->stride[k], 0) || rlx_is_int_value(d->stride[k], 1);
+    bool may = rlx_is_int_value(d->stride[TO], 1) && rlx_is_int_value(d->stride[FROM], 1);
+    for (int k = MINUS; k <= ADDEND && may; k++)
+        may = k == TIMES || rlx_is_int_value(d->stride[k], 0) || rlx_is_int_value(d->stride[k], 1);
     return may;
 }
 

@@ -666,7 +666,7 @@ static void try_normalize(bool fast, bool plain)
     z.low = lows[below(5)], z.high = highs[below(4)], z.more = once_in(2);
     for (int k = 0; k < RLX_NORMALIZE_SIDES; k++) {
         z.stride[k][0] = k < 2 ? wide : any_stride();
-        z.stride[k][1] = k < 2 ? 1 : k > 3 && once_in(2);
+        z.stride[k][1] = k < 2 ? 1 : k != 3 && once_in(2);
         if (!fast && k)
             z.stride[k][1] = any_stride();
         if (plain && k >= 4)
