@@ -272,7 +272,7 @@ static bool find_views(rlx_tiling *t)
     t->acc_buffer = rlx_merged_view(t, t->acc, of_acc, 2);
     for (int i = 0; i < 2; i++) {
         const rlx_digits *groups[2] = { &sides[i]->lanes, &t->depth };
-        sides[i]->buffer = sides[i]->packed || (i && t->strip.width) ? rlx_as_buffer(sides[i]->access->buffer)
+        sides[i]->buffer = sides[i]->packed || (t->strip.width && t->strip.of == sides[i]) ? rlx_as_buffer(sides[i]->access->buffer)
                                             : rlx_merged_view(t, sides[i]->access, groups, 2);
     }
     return t->acc_buffer && t->row.buffer && t->column.buffer;
@@ -390,8 +390,8 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     const bool joined = e->count > 0, once = first && !rlx_has_depth_tiles(t);
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
-    t->row_tile = t->strip.turned ? RLX_ROW_TILE : even_rows(t);
-    t->column_tile = t->strip.width ? t->strip.width : even_columns(t);
+    t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned ? RLX_ROW_TILE : even_rows(t);
+    t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH : t->strip.width ? t->strip.width : even_columns(t);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;
@@ -435,6 +435,8 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     const rlx_prim *first = init && !single ? rlx_plan_first_value(t->ctx, t->plan, init) : NULL;
     if (t->column.packed && rlx_choose_strips(t, first != NULL))
         t->column.packed = false;
+    else if (rlx_choose_row_strips(t))
+        t->row.packed = false;
     if (t->strip.width || (!t->dot && t->row.param >= 0 && rlx_is_at_most(t->column.lanes.extent, RLX_COLUMN_PANEL)))
         t->depth_tile = RLX_SINGLE_DEPTH;
     if (!find_views(t))

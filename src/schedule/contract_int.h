@@ -30,8 +30,11 @@ typedef struct rlx_side {
 /* Rows of the picture under the windows of a row of columns, which are read in place: `steps` of each window row, `apart` from each other. */
 typedef struct rlx_strip {
     const rlx_buffer *buffer;        /* [rows, length]; NULL: the picture itself, of which so few rows are a strip as they lie */
-    int64_t width;                   /* columns; 0: there is no strip */
+    int64_t width;                   /* columns (rows); 0: there is no strip */
     int64_t stride, steps, apart, rows, length;
+    const rlx_side *of;
+    int along;                       /* dimension of it that a strip lies along */
+    bool of_rows;                    /* it is what rows are read from; else columns */
     bool turned;                     /* rows of the sum are lanes of panels of columns, and the sums are turned back */
     const rlx_buffer *sums;          /* turned: [column, row] of a tile */
 } rlx_strip;
@@ -106,6 +109,8 @@ bool rlx_index_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *
 /* ---- contract_strip.c: strips in place of panels of columns */
 /* Are the columns windows for which that is better? Says how the strip is then. begins: what sums begin with is known. */
 bool rlx_choose_strips(rlx_tiling *t, bool begins);
+/* Are the rows windows for which that is better than panels? */
+bool rlx_choose_row_strips(rlx_tiling *t);
 /* Has a strip memory of its own? */
 bool rlx_is_strip_copied(const rlx_tiling *t);
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t);

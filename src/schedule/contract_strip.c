@@ -15,6 +15,8 @@
  *         S as before
  *         for x, o, k, u:  T[x, o] += panel[k * U + u, o] * S[k, x * stride + u]
  *         for o, x:        C[o, y, x] = T[x, o]
+ *
+ * Where channels come last the rows of the sum are the windows, and read the strip; nothing is turned back.
  */
 #include "schedule/contract_int.h"
 
@@ -46,38 +48,44 @@ static bool moves_by(const rlx_tir_affine *index, int loop, int64_t *out)
     return !index->coeff[loop] || rlx_int_literal(index->coeff[loop], out);
 }
 
-/* Do both loops go along one row of the picture, the place of a window and the step inside it, and nowhere else? So far each of them. */
-static bool is_window(const rlx_tiling *t, const rlx_plan_access *a, int place, int step, int64_t *stride, int64_t *apart)
+/* The dimension along which both loops go, the place of a window and the step inside it, and nowhere else; how far each of them. -1: there
+ * is none. */
+static int window_dimension(const rlx_tiling *t, const rlx_plan_access *a, int place, int step, int64_t *stride, int64_t *apart)
 {
+    int found = -1;
     for (size_t d = 0; d < a->num_indices; d++) {
         rlx_plan_view room;
         const rlx_tir_affine *index = rlx_plan_affine(t->ctx, &rlx_tiling_scope, t->plan, a->indices[d], &room);
-        const bool last = d + 1 == a->num_indices;
         int64_t by_place, by_step;
-        if (!index || !moves_by(index, place, &by_place) || !moves_by(index, step, &by_step) ||
-            (last ? by_place < 1 || by_step < 1 : by_place != 0 || by_step != 0))
-            return false;
+        if (!index || !moves_by(index, place, &by_place) || !moves_by(index, step, &by_step))
+            return -1;
+        if (by_place == 0 && by_step == 0)
+            continue;
+        if (found >= 0 || by_place < 1 || by_step < 1)
+            return -1;
+        found = (int)d;
         *stride = by_place, *apart = by_step;
     }
-    return a->num_indices > 0;
+    return found;
 }
 
-/* The strip under the windows of a row of columns. False: they are no such windows, or it is too long. */
-static bool find_strip(const rlx_tiling *t, int64_t *rows, rlx_strip *out)
+/* The strip under the windows of a row of the picture, lanes of that side. False: they are no such windows, or it is too long. */
+static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out)
 {
-    const rlx_plan_access *a = t->column.access;
-    const int x = rlx_last_digit(&t->column.lanes), u = rlx_last_digit(&t->depth);
+    const rlx_plan_access *a = side->access;
+    const int x = rlx_last_digit(&side->lanes), u = rlx_last_digit(&t->depth);
     int64_t width, steps, all, stride = 0, apart = 0, last;
-    if (t->dot || t->depth.count < 2 || t->column.lanes.count < 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
-        rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 || !is_window(t, a, x, u, &stride, &apart))
+    if (t->dot || t->depth.count < 2 || side->lanes.count < 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
+        rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32)
         return false;
-    if (!literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
-        t->column.lanes.extent->kind != RLX_NODE_INT_IMM || !rlx_int_literal(t->row.lanes.extent, rows) ||
-        !rlx_int_literal(t->depth.extent, &all) || all > RLX_SINGLE_DEPTH || width > MOST_COLUMNS || apart > MOST_ELEMENTS ||
-        stride > MOST_ELEMENTS)
+    const int along = window_dimension(t, a, x, u, &stride, &apart);
+    if (along < 0 || !literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
+        side->lanes.extent->kind != RLX_NODE_INT_IMM || !rlx_int_literal(t->depth.extent, &all) || all > RLX_SINGLE_DEPTH ||
+        width > MOST_COLUMNS || apart > MOST_ELEMENTS || stride > MOST_ELEMENTS)
         return false;
     last = (width - 1) * stride + (steps - 1) * apart;
-    *out = (rlx_strip){ .width = width, .stride = stride, .steps = steps, .apart = apart, .rows = all / steps, .length = last + 1 };
+    *out = (rlx_strip){ .of = side, .along = along, .width = width, .stride = stride, .steps = steps, .apart = apart,
+                        .rows = all / steps, .length = last + 1 };
     return last < MOST_ELEMENTS / out->rows;
 }
 
@@ -92,7 +100,8 @@ bool rlx_choose_strips(rlx_tiling *t, bool begins)
 {
     rlx_strip s;
     int64_t rows;
-    if (!find_strip(t, &rows, &s))
+    if (!find_strip(t, &t->column, &s) || s.along + 1 != (int)t->column.access->num_indices ||
+        !rlx_int_literal(t->row.lanes.extent, &rows))
         return false;
     s.turned = begins && is_worth_turning(t, &s, rows);
     if (!s.turned && (s.stride != 1 || !is_worth_it(s.width, rows)))
@@ -101,8 +110,18 @@ bool rlx_choose_strips(rlx_tiling *t, bool begins)
     return true;
 }
 
+bool rlx_choose_row_strips(rlx_tiling *t)
+{
+    rlx_strip s;
+    if (!t->row.packed || t->row.param >= 0 || t->column.param < 0 || !find_strip(t, &t->row, &s) || s.width < LEAST_TURNED)
+        return false;
+    s.of_rows = true;
+    t->strip = s;
+    return true;
+}
+
 /* The rows of one channel are below each other, as the strip would have them. */
-bool rlx_is_strip_copied(const rlx_tiling *t) { return t->depth.count > 2 || t->strip.rows > FEW_ROWS; }
+bool rlx_is_strip_copied(const rlx_tiling *t) { return t->strip.of_rows || t->depth.count > 2 || t->strip.rows > FEW_ROWS; }
 
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
 {
@@ -123,7 +142,8 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
 {
     rlx_context *ctx = t->ctx;
     rlx_sched_loop loops[RLX_MAX_DEPTH], x = rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, t->strip.length));
-    rlx_lane_group groups[2] = { { .d = &t->column.lanes }, { .d = &t->depth } };
+    const rlx_plan_access *of = t->strip.of->access;
+    rlx_lane_group groups[2] = { { .d = &t->strip.of->lanes }, { .d = &t->depth } };
     const rlx_prim *at[2] = { rlx_int64(ctx, 0), x.var }, *from[RLX_TIR_MAX_DIMS];
     const int depth = t->depth.count - 1;
     groups[0].each[0] = y, groups[0].each[1] = rlx_int64(ctx, 0);
@@ -134,10 +154,10 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
         at[0] = rlx_fold_add(ctx, rlx_fold_mul(ctx, at[0], loops[i].extent), loops[i].var);
     }
     groups[1].each[depth] = rlx_int64(ctx, 0);
-    size_t n = rlx_indices_in(t, t->column.access, rlx_as_buffer(t->column.access->buffer), groups, 2, from);
+    size_t n = rlx_indices_in(t, of, rlx_as_buffer(of->buffer), groups, 2, from);
     if (n)
-        from[n - 1] = rlx_fold_add(ctx, from[n - 1], x.var);
-    const rlx_prim *value = n ? rlx_load(ctx, rlx_as_buffer(t->column.access->buffer), from, n) : NULL;
+        from[t->strip.along] = rlx_fold_add(ctx, from[t->strip.along], x.var);
+    const rlx_prim *value = n ? rlx_load(ctx, rlx_as_buffer(of->buffer), from, n) : NULL;
     const rlx_stmt *body = value ? rlx_store(ctx, strip, value, at, 2, t->place) : NULL;
     body = rlx_sched_wrap(ctx, &x, body, t->place);
     for (int i = depth; i-- > 0;)
@@ -151,8 +171,9 @@ const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *y, const 
                                                           rlx_fold_mul(t->ctx, u, rlx_int64(t->ctx, t->strip.apart))) };
     if (t->strip.buffer)
         return rlx_load(t->ctx, t->strip.buffer, at, 2);
-    const rlx_buffer *picture = rlx_as_buffer(t->column.access->buffer);
-    rlx_lane_group groups[2] = { { .d = &t->column.lanes, .each = { y, x } }, { .d = &t->depth, .each = { k, u } } };
-    size_t n = rlx_indices_in(t, t->column.access, picture, groups, 2, at);
+    const rlx_plan_access *of = t->strip.of->access;
+    const rlx_buffer *picture = rlx_as_buffer(of->buffer);
+    rlx_lane_group groups[2] = { { .d = &t->strip.of->lanes, .each = { y, x } }, { .d = &t->depth, .each = { k, u } } };
+    size_t n = rlx_indices_in(t, of, picture, groups, 2, at);
     return n ? rlx_load(t->ctx, picture, at, n) : NULL;
 }

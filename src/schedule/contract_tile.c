@@ -307,9 +307,10 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
     const rlx_prim *i = loops[0].var, *j = loops[1].var, *k = loops[2].var, *u = loops[3].var, *r = loops[4].var,
                    *at[RLX_TIR_MAX_DIMS], *step = add(t, mul(t, k, loops[3].extent), u);
     const size_t n = place_of(t, rows, i, columns, j, at);
-    const rlx_prim *a = read(t, &t->row, d, rows, row_panel, i, step, r),
-                   *b = t->strip.width ? rlx_strip_element(t, columns->loop.var, k, u, j)
-                                       : read(t, &t->column, d, columns, column_panel, j, step, r);
+    const bool is_row = t->strip.of_rows, is_column = t->strip.width && !is_row;
+    const rlx_prim *a = is_row ? rlx_strip_element(t, rows->loop.var, k, u, i) : read(t, &t->row, d, rows, row_panel, i, step, r),
+                   *b = is_column ? rlx_strip_element(t, columns->loop.var, k, u, j)
+                                  : read(t, &t->column, d, columns, column_panel, j, step, r);
     return fill_and_sum(t, t->acc_buffer, at, n, one_step(t, t->acc_buffer, at, n, a, b), loops, around);
 }
 
@@ -455,6 +456,12 @@ static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d
     return rlx_tir_with_temporary(t->ctx, t->strip.sums, both(t, body, turn_back(t, row, columns)), t->place);
 }
 
+/* What reads the strip for row y of the picture, behind what fills that. */
+static const rlx_stmt *with_strip(const rlx_tiling *t, const rlx_prim *y, const rlx_stmt *body)
+{
+    return rlx_tir_with_temporary(t->ctx, t->strip.buffer, both(t, rlx_copy_to_strip(t, t->strip.buffer, y), body), t->place);
+}
+
 /* Tiles of rows for a tile of columns, whose panels are there, or are filled here one by one. */
 static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows,
                                const lane_tile *columns)
@@ -484,6 +491,8 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
     if (t->epilogue)
         body = rlx_with_blocks(t, t->epilogue, both(t, body, after_last(t, d, &row, columns)));
+    if (t->strip.of_rows)
+        body = with_strip(t, row.loop.var, body);
     return rlx_sched_wrap(ctx, &row.loop, body, t->place);
 }
 
@@ -528,8 +537,8 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     if (t->strip.turned && !(t->strip.sums = rlx_turned_sums(t)))
         return NULL;
     const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
-    if (t->strip.buffer)
-        body = rlx_tir_with_temporary(ctx, t->strip.buffer, both(t, rlx_copy_to_strip(t, t->strip.buffer, columns.loop.var), body), t->place);
+    if (t->strip.buffer && !t->strip.of_rows)
+        body = with_strip(t, columns.loop.var, body);
     /* the outer side is packed once for all tiles of the inner one */
     const rlx_side *sides[2] = { by_rows ? &t->row : &t->column, by_rows ? &t->column : &t->row };
     const lane_tile *loops[2] = { by_rows ? &rows : &columns, by_rows ? &columns : &rows };

@@ -161,6 +161,13 @@ static void test_windows(void **state)
           LIST(LANES(I(5) ", " I(396) ", " I(32)), LANES(I(1) ", " I(1440) ", " I(32))), NOTHING);
 }
 
+/* Rows of such a sum are read from a strip of the picture, too. */
+static void test_channels_last(void **state)
+{
+    check(PROGRAM("windows over channels that come last"),
+          LIST(PANELS(I(1) ", " I(108) ", " I(32)), PANELS(I(2) ", " I(2) ", " I(144) ", " I(32)), "strip = T."), NOTHING);
+}
+
 static void test_plain_use(void **state)
 {
     check(PROGRAM("also read as it is"), LIST("cls.matmul(x, ", "cls.matmul1_packed(y, "),
@@ -530,7 +537,8 @@ int main(void)
         cmocka_unit_test(test_memory_that_is_refused),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
         cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
-        cmocka_unit_test(test_windows),       cmocka_unit_test(test_plain_use),
+        cmocka_unit_test(test_windows),       cmocka_unit_test(test_channels_last),
+        cmocka_unit_test(test_plain_use),
         cmocka_unit_test(test_two_layouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
