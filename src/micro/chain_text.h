@@ -253,7 +253,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             else if (s[1].op == RLX_STEP_STORE)
                 s++, d = s->with + at;
             switch (op) {
-            CASE_OF(STORE, X_OF)
+            SLOW_CASE_OF(STORE, X_OF)
             SLOW_CASE_OF(LOAD, OTHER_OF)
             case RLX_STEP_TWICE:
             CASE_OF(ADD, ADD_OF)
@@ -266,7 +266,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             SLOW_CASE_OF(SUB_FROM, SUB_FROM_OF)
             SLOW_CASE_OF(DIV_FROM, DIV_FROM_OF)
             CASE_OF(LEAST, LEAST_OF)
-            CASE_OF(GREATEST, GREATEST_OF)
+            SLOW_CASE_OF(GREATEST, GREATEST_OF)
             CASE_OF(RELU, RELU_OF)
             SLOW_CASE_OF(fabs, ABS_OF)
             SLOW_CASE_OF(sqrt, SQRT_OF)

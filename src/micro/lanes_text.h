@@ -47,8 +47,8 @@ RLX_SMALL SET static bool contract_lanes(const rlx_micro_sum *sum, const rlx_mic
     }
     if (!r.fresh || r.acc_j != 1 || r.a_j != 1 || r.b_j != 1 || r.b_i || g.b || (!SET_PARTS && r.columns % f32_LANES))
         return false;
-    for (int64_t j = 0; j < r.columns; j += f32_LANES)
-        for (int64_t n = 0; n < g.count; n++) {
+    for (int64_t n = 0; n < g.count; n++)
+        for (int64_t j = 0; j < r.columns; j += f32_LANES) {
             float *acc = (float *)r.acc + n * g.acc + j;
             const float *a = (const float *)r.a + n * g.a + j, *b = (const float *)r.b + j;
             const bool whole = r.columns - j >= f32_LANES; /* parts may take long to store */

@@ -63,7 +63,7 @@ typedef void rlx_micro_partial_fn(const rlx_micro_partial *s);
  * or, with more to do,
  *   y = min(max(((x - m) * r) * g + b + a, low), high)         low and high are not NaN, high is not -0
  * Sides: y, x, m, r, g, b, a, by
- * their strides of i and of j. Fast where y and x are contiguous along the columns, r stands still, m, g, b and a do either.
+ * their strides of i and of j. Fast where y and x are contiguous along the columns, m and r stand still, g, b and a do either; m may move along short rows that are all alike.
  * Where one is missing, 0, 1, 1, -0 or -0 in its place changes nothing, nor do infinite bounds. */
 typedef struct rlx_micro_normalize {
     void *side[RLX_NORMALIZE_SIDES];

@@ -44,7 +44,10 @@ REDUCE_ANY(u64)
 rlx_micro_partial_fn rlx_micro_partial_any_f32_elements, rlx_micro_partial_any_f64_elements,
     rlx_micro_partial_any_f32_squares, rlx_micro_partial_any_f64_squares;
 
-rlx_micro_normalize_fn rlx_micro_normalize_any;
+/* The columns from that one on, whatever the strides. */
+void rlx_micro_normalize_end(const rlx_micro_normalize *z, int64_t from);
+/* Are all rows shifted and scaled alike, without r, and short, or m is not one number? So are channels that come last. */
+bool rlx_micro_is_alike(const rlx_micro_normalize *z);
 
 /* Sums of products of 8-bit integers: dot.c. Are four steps of each row and of each column a word? */
 bool rlx_micro_is_in_fours(const rlx_micro_sum *r);

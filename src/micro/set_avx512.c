@@ -38,6 +38,7 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
 #define SET_LENDS_RANGES 1
 #define SET_LENDS_ROUNDED 0
 #define SET_LENDS_PARTIAL 1
+#define SET_LENDS_ALIKE
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 4
 #define SET_FUSES 1

@@ -205,10 +205,22 @@ PARTIAL(f64, double, squares, SQUARE)
 
 /* ---- rows that are normalized, of any strides ------------------------------------------------ */
 
-void rlx_micro_normalize_any(const rlx_micro_normalize *z)
+bool rlx_micro_is_alike(const rlx_micro_normalize *z)
+{
+    enum { SHORT = 256 };
+    const float *r = z->side[3], *a = z->side[6];
+    const bool adds = z->more && z->stride[6][1] == 1, nothing = !z->stride[6][0] && !z->stride[6][1] && *a == 0 && signbit(*a);
+    bool alike = z->rows > 1 && (z->columns <= SHORT || z->stride[2][1]) && z->stride[0][1] == 1 && z->stride[1][1] == 1 && *r == 1 &&
+                 (adds || nothing || !z->more);
+    for (int k = 2; k < 6; k++)
+        alike &= !z->stride[k][0] && (z->stride[k][1] == 0 || (z->stride[k][1] == 1 && k != 3));
+    return alike;
+}
+
+void rlx_micro_normalize_end(const rlx_micro_normalize *z, int64_t from)
 {
     for (int64_t i = 0; i < z->rows; i++)
-        for (int64_t j = 0; j < z->columns; j++) {
+        for (int64_t j = from; j < z->columns; j++) {
             float *at[RLX_NORMALIZE_SIDES];
             for (int k = 0; k < RLX_NORMALIZE_SIDES; k++)
                 at[k] = (float *)z->side[k] + i * z->stride[k][0] + j * z->stride[k][1];

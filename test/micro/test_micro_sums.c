@@ -673,6 +673,14 @@ static void try_normalize(bool fast, bool plain)
             z.stride[k][1] = 0;
         z.side[k] = side_place(k == 0 ? acc_memory : k % 2 ? a_memory : b_memory, &z, k);
     }
+    if (fast && !plain && once_in(2)) { /* rows that are all alike, as channels that come last are */
+        static float none = -0.0f;
+        for (int k = 2; k < 6; k++)
+            z.stride[k][0] = 0;
+        z.stride[3][1] = 0, z.side[3] = &one;
+        if (once_in(2))
+            z.stride[6][0] = z.stride[6][1] = 0, z.side[6] = &none;
+    }
     if (plain) {
         z.stride[4][0] = z.stride[6][0] = 0;
         z.side[4] = &one, z.side[6] = &nothing;
