@@ -1269,10 +1269,167 @@ static void write_positions(window *w, const rlx_buffer *which, const rlx_buffer
     rlx_tir_end_block(t);
 }
 
+/*- Where channels lie apart and windows are not large, elements of windows come in planes: of a channel, all first elements, all second
+ * ones and so on, so that what is compared, and where it was, are long strips whatever the steps of windows.
+ *
+ *     base[y]             position in a picture of the first element of a window, which may be padding
+ *     start[y]            from there to the first element that is inside; -1: there is none (where there is padding)
+ *     for n, c:
+ *         plane[k, y]     element k of window y
+ *         out0[y], out1[y]    the greatest element, its position: steps over all k, as values
+ */
+enum { MOST_PLANES = 25 };
+typedef struct planes {
+    const rlx_prim *(*position)(window *w, const rlx_prim *const *p);
+    const rlx_buffer *base, *start, *plane;
+    rlx_dtype number;                       /* of positions in a picture */
+    size_t count;
+} planes;
+
+/* Elements of a window; 0: too many. */
+static size_t count_taps(const window *w)
+{
+    int64_t count = 1, extent;
+    for (size_t i = 0; i < w->n; i++)
+        if (!rlx_int_literal(w->extent[i], &extent) || extent < 1 || !rlx_mul_i64(count, extent, &count) || count > MOST_PLANES)
+            return 0;
+    return (size_t)count;
+}
+
+static bool is_in_planes(const window *w, planes *l)
+{
+    int64_t all = 1, size;
+    bool known = true;
+    for (size_t i = 1; i < 2 + w->n && known; i++)
+        known = rlx_int_literal(w->x.size[i], &size) && size >= 0 && rlx_mul_i64(all, size, &all) && all < INT32_MAX / 2;
+    l->number = known ? RELAX_INT32 : RELAX_INT64;
+    l->count = count_taps(w);
+    for (size_t i = 0; i < w->n; i++)
+        known &= w->before[i] < INT32_MAX / 2 / (1 + all);
+    return l->count && axis_of(&w->x, w->x.layout.n - 1) > 1 && axis_of(&w->out, w->out.layout.n - 1) > 1 && w->x.layout.n == 2 + w->n &&
+           w->out.layout.n == 2 + w->n;
+}
+
+static const rlx_prim *place_in_picture(window *w, const planes *l, const rlx_prim *const *spatial)
+{
+    const rlx_prim *p[MAX_AXES] = { number(w, 0), number(w, 0) };
+    memcpy(p + 2, spatial, w->n * sizeof *p);
+    return l->position(w, p);
+}
+
+/* Along one axis the first element of window y that is inside; *met: there is one. */
+static const rlx_prim *first_inside(window *w, size_t i, const rlx_prim *y, const rlx_prim **met)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *begin = minus(w, times(w, y, w->stride[i]), number(w, w->before[i]));
+    const rlx_prim *k = rlx_tir_floor_div(t, minus(w, number(w, w->dilation[i] - 1), begin), number(w, w->dilation[i]));
+    k = rlx_tir_max(t, k, number(w, 0));
+    const rlx_prim *at = times(w, k, w->dilation[i]);
+    *met = rlx_tir_and(t, rlx_tir_lt(t, k, w->extent[i]), rlx_tir_lt(t, plus(w, begin, at), w->x.size[2 + i]));
+    return at;
+}
+
+static void place_windows(window *w, planes *l)
+{
+    rlx_tir *t = &w->b.t;
+    rlx_lowering_list sizes = { .n = w->n }, y;
+    const rlx_prim *at[MAX_SPATIAL], *met = NULL, *one;
+    memcpy(sizes.at, w->out.size + 2, w->n * sizeof *sizes.at);
+    l->base = rlx_tir_alloc(t, "base", l->number, rlx_lowering_items(&sizes));
+    rlx_lowering_open(&w->b, "base", &sizes, &y);
+    for (size_t i = 0; i < w->n; i++)
+        at[i] = minus(w, times(w, y.at[i], w->stride[i]), number(w, w->before[i]));
+    rlx_tir_store(t, l->base, rlx_lowering_items(&y), rlx_tir_cast(t, l->number, place_in_picture(w, l, at)));
+    rlx_tir_end_block(t);
+    if (w->direct)
+        return;
+    l->start = rlx_tir_alloc(t, "start", l->number, rlx_lowering_items(&sizes));
+    rlx_lowering_open(&w->b, "start", &sizes, &y);
+    for (size_t i = 0; i < w->n; i++) {
+        at[i] = first_inside(w, i, y.at[i], &one);
+        met = met ? rlx_tir_and(t, met, one) : one;
+    }
+    const rlx_prim *start = rlx_tir_select(t, met, place_in_picture(w, l, at), number(w, -1));
+    rlx_tir_store(t, l->start, rlx_lowering_items(&y), rlx_tir_cast(t, l->number, start));
+    rlx_tir_end_block(t);
+}
+
+static void fill_planes(window *w, planes *l)
+{
+    rlx_tir *t = &w->b.t;
+    rlx_lowering_list sizes = { .n = 2 * w->n }, index;
+    memcpy(sizes.at, w->extent, w->n * sizeof *sizes.at);
+    memcpy(sizes.at + w->n, w->out.size + 2, w->n * sizeof *sizes.at);
+    l->plane = rlx_tir_alloc(t, "plane", w->x.t.dtype, rlx_lowering_items(&sizes));
+    rlx_lowering_open(&w->b, "plane", &sizes, &index);
+    const rlx_prim *x = element(w, w->batch, w->channel, NULL, index.at + w->n, index.at);
+    rlx_tir_store(t, l->plane, rlx_lowering_items(&index), x);
+    rlx_tir_end_block(t);
+}
+
+/* Padding is never greater; what is not a number stays where it is met first. */
+static void choose_greatest(window *w, const planes *l, const rlx_buffer *best_of, const rlx_buffer *place_of)
+{
+    rlx_tir *t = &w->b.t;
+    rlx_lowering_list sizes = { .n = w->n }, y, at = { .n = 2 * w->n };
+    const rlx_prim *k[MAX_SPATIAL], *o[MAX_AXES] = { w->batch, w->channel }, *best = NULL, *place = NULL;
+    const rlx_prim *origin[MAX_AXES] = { w->batch, w->channel };
+    memcpy(sizes.at, w->out.size + 2, w->n * sizeof *sizes.at);
+    rlx_lowering_open(&w->b, "greatest", &sizes, &y);
+    memcpy(at.at + w->n, y.at, w->n * sizeof *y.at);
+    memcpy(o + 2, y.at, w->n * sizeof *y.at);
+    for (size_t n = 0; n < l->count; n++) {
+        rlx_tir_unflatten(t, number(w, (int64_t)n), RLX_TIR_ITEMS(w->extent, w->n), k);
+        memcpy(at.at, k, w->n * sizeof *k);
+        for (size_t i = 0; i < w->n; i++)
+            k[i] = times(w, k[i], w->dilation[i]);
+        const rlx_prim *x = rlx_tir_load(t, l->plane, rlx_lowering_items(&at));
+        const rlx_prim *here = rlx_tir_cast(t, l->number, place_in_picture(w, l, k));
+        if (n == 0) {
+            best = x;
+            place = w->direct ? here : rlx_tir_let(t, "place", rlx_tir_load(t, l->start, rlx_lowering_items(&y)));
+            continue;
+        }
+        const rlx_prim *stays = rlx_tir_let(t, "stays", rlx_tir_le(t, x, best));
+        if (rlx_lowering_is_float(w->x.t.dtype)) {
+            const rlx_prim *is_nan = rlx_tir_let(t, "is_nan", rlx_tir_ne(t, best, best));
+            stays = rlx_tir_let(t, "stays", rlx_tir_or(t, stays, is_nan));
+        }
+        place = rlx_tir_let(t, "place", rlx_tir_select(t, stays, place, here));
+        best = rlx_tir_let(t, "best", rlx_tir_select(t, stays, best, x));
+    }
+    for (size_t i = 0; i < w->n; i++)
+        origin[2 + i] = number(w, 0);
+    rlx_lowering_list to = rlx_lowering_placed(&w->b, &w->out, o);
+    const rlx_prim *whole = rlx_tir_add(t, place, rlx_tir_load(t, l->base, rlx_lowering_items(&y)));
+    whole = rlx_tir_add(t, rlx_tir_cast(t, RELAX_INT64, whole), l->position(w, origin));
+    if (!w->direct)
+        whole = rlx_tir_select(t, rlx_tir_ge(t, place, rlx_tir_number(t, l->number, 0)), whole, number(w, -1));
+    rlx_tir_store(t, best_of, rlx_lowering_items(&to), best);
+    rlx_tir_store(t, place_of, rlx_lowering_items(&to), whole);
+    rlx_tir_end_block(t);
+}
+
+static void pool_planes(window *w, planes *l, const rlx_lowering_tensor *out)
+{
+    place_windows(w, l);
+    open_parts(w);
+    w->channel = rlx_tir_spatial(&w->b.t, "i1", w->out.size[1]);
+    w->inputs = w->x.size[1];
+    w->wide = w->x.t.dtype;
+    w->fill = least(&w->b.t, w->x.t.dtype);
+    if (!w->direct)
+        spread_part(w);
+    fill_planes(w, l);
+    choose_greatest(w, l, out[0].buffer, out[1].buffer);
+    rlx_tir_end_block(&w->b.t);
+}
+
 const rlx_prim_func *rlx_lower_pool_indices(rlx_lower_request *l)
 {
     window w = { .n = l->row->member.number, .direct = true, .groups = 1 };
     bool columns = rlx_attr_as_bool(rlx_lowering_attr(l, 8), false);
+    planes p = { .position = columns ? position_by_columns : position };
     rlx_lowering_tensor out[2];
     rlx_lowering_begin(&w.b, l);
     if (!rlx_lowering_input(&w.b, 0, &w.x.t) || !rlx_lowering_outputs(&w.b, NULL, out, 2))
@@ -1282,6 +1439,10 @@ const rlx_prim_func *rlx_lower_pool_indices(rlx_lower_request *l)
         return rlx_lowering_end(&w.b);
     if (columns && w.x.layout.n != 2 + w.n)
         rlx_lowering_give_up(&w.b, "positions by columns are those of whole axes");
+    if (is_in_planes(&w, &p)) {
+        pool_planes(&w, &p, out);
+        return rlx_lowering_end(&w.b);
+    }
     const rlx_buffer *which =
         rlx_tir_alloc(&w.b.t, "which", RELAX_INT32, rlx_lowering_items(&w.out.t.shape.sizes));
     first_greatest(&w, &w.x.t, out[0].buffer, which);

@@ -170,20 +170,25 @@ static bool is_index(const rlx_field *via, const rlx_node *parent)
                        via->offset == offsetof(rlx_buffer_store, indices)));
 }
 
+static bool loads(const planner *p, const rlx_prim *value)
+{
+    rlx_ptrmap none;
+    rlx_ptrmap_init(&none, &p->ctx->memory);
+    bool yes = rlx_plan_hangs_on(p->ctx, value, &none);
+    rlx_ptrmap_free(&none);
+    return yes;
+}
+
 /* Do the loops move it by numbers, and does it load nothing? Its range is checked, and its place found, without its value. */
 static bool is_plain_index(const planner *p, const rlx_prim *index)
 {
     rlx_plan_view room;
-    rlx_ptrmap none;
     int64_t c;
     const rlx_tir_affine *a = rlx_plan_affine(p->ctx, p->scope, p->plan, index, &room);
     bool is = a != NULL;
     for (size_t i = 0; i < p->plan->count && is; i++)
         is = !a->coeff[i] || rlx_int_literal(a->coeff[i], &c);
-    rlx_ptrmap_init(&none, &p->ctx->memory);
-    is = is && !rlx_plan_hangs_on(p->ctx, index, &none);
-    rlx_ptrmap_free(&none);
-    return is;
+    return is && !loads(p, index);
 }
 
 static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *via,
@@ -199,7 +204,9 @@ static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *
                                           .indices = l->indices,
                                           .num_indices = l->num_indices });
     }
-    if (n->kind == RLX_NODE_PRIM_CALL || n->kind == RLX_NODE_AND || n->kind == RLX_NODE_OR) {
+    if (n->kind == RLX_NODE_AND || n->kind == RLX_NODE_OR)
+        p->guarded |= loads(p, rlx_as_binary(n)->b);
+    if (n->kind == RLX_NODE_PRIM_CALL) {
         const rlx_prim_call *c = rlx_as_prim_call(n);
         p->guarded |= !c || !c->op || rlx_slice_is(rlx_string_slice(c->op), "if_then_else");
     }
