@@ -244,7 +244,7 @@ static bool joins(const rlx_tiling *t, rlx_epilogue *e, const rlx_for_stmt *nest
     bool is = rlx_plan_nest(t->ctx, &rlx_tiling_scope, loops, &plan);
     *n = (rlx_epilogue_nest){ .nest = nest, .body = plan.body, .place = nest->place };
     is = is && plan.form != RLX_PLAN_PLAIN && plan.form != RLX_PLAN_EMPTY &&
-         plan.form != RLX_PLAN_PARTIAL && place_loops(t, e, &plan, n) && !may_fail(t, plan.body) &&
+         plan.form != RLX_PLAN_PARTIAL && plan.form != RLX_PLAN_ORDERED && place_loops(t, e, &plan, n) && !may_fail(t, plan.body) &&
          add_all_touched(t, e, &plan, n);
     rlx_nest_plan_free(t->ctx, &plan);
     return is;

@@ -462,13 +462,25 @@ static int64_t score_strip(const planner *p, size_t loop)
     return points * 16 + (extent < 4 ? -400 : extent < 16 ? -100 : 0);
 }
 
+/* One store at places that data says, to memory that is not read: elements of the innermost loop may come in strips, if each is stored
+ * behind the one before. */
+static bool is_in_order(const planner *p)
+{
+    const rlx_nest_plan *n = p->plan;
+    bool is = p->num_stores == 1 && !p->guarded && walk_along(&n->accesses.data[0], n->count - 1) == RLX_PLAN_SCATTERED;
+    for (size_t i = 1; i < n->accesses.len && is; i++)
+        is = !rlx_plan_share_memory(&n->accesses.data[0], &n->accesses.data[i]);
+    return is;
+}
+
 static void choose_strip(planner *p)
 {
     rlx_nest_plan *n = p->plan;
     int64_t best = INT64_MIN;
     for (size_t i = 0; i < n->count; i++) {
-        int64_t points = n->loops[i].determined ? score_strip(p, i) : INT64_MIN;
-        if (n->loops[i].determined && points >= best) {
+        bool may = n->loops[i].determined || (i + 1 == n->count && is_in_order(p));
+        int64_t points = may ? score_strip(p, i) : INT64_MIN;
+        if (may && points >= best) {
             best = points;
             n->strip = (int)i;
         }
@@ -843,9 +855,9 @@ static enum rlx_plan_reason plan_strip(planner *p)
         n->loops[n->row].role = RLX_PLAN_BOX;
     n->strip_extent = n->loops[n->strip].extent;
     n->loops[n->strip].role = RLX_PLAN_STRIP_LOOP;
-    if (n->row < 0)
+    if (n->row < 0 && n->loops[n->strip].determined)
         merge_loops(p);
-    finish_plan(n, RLX_PLAN_STRIP, n->strip);
+    finish_plan(n, n->loops[n->strip].determined ? RLX_PLAN_STRIP : RLX_PLAN_ORDERED, n->strip);
     return RLX_PLAN_NO_REASON;
 }
 

@@ -49,6 +49,7 @@ enum rlx_plan_form {
     RLX_PLAN_PLAIN,                /* loops as they stand; `reason` says why */
     RLX_PLAN_EMPTY,                /* some loop never runs: no code at all */
     RLX_PLAN_STRIP,                /* `order`, then the strip loop */
+    RLX_PLAN_ORDERED,              /* the same, the strip loop being the innermost: its elements are stored in their order */
     RLX_PLAN_FUSED,                /* `order`, then one instruction */
     RLX_PLAN_PARTIAL,              /* `order`, then one sum in partial sums */
     RLX_PLAN_PACK,                 /* `order`, then panels are filled */

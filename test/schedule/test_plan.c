@@ -200,6 +200,8 @@ static void write_plan(rlx_buf *out, const rlx_nest_plan *p)
     }
     if (p->form == RLX_PLAN_STRIP)
         rlx_buf_format(out, " | %s", reasons[p->reason]);
+    else if (p->form == RLX_PLAN_ORDERED)
+        rlx_buf_z(out, " | in order");
     rlx_buf_z(out, "\n");
 }
 
@@ -236,8 +238,8 @@ static void check_plan(const rlx_nest_plan *p)
         assert_true(p->loops[p->map.row].role == RLX_PLAN_ROW && p->loops[p->map.column].role == RLX_PLAN_COLUMN);
         return;
     }
-    if (p->form == RLX_PLAN_STRIP)
-        assert_true(p->loops[p->strip].determined &&
+    if (p->form == RLX_PLAN_STRIP || p->form == RLX_PLAN_ORDERED)
+        assert_true(p->loops[p->strip].determined == (p->form == RLX_PLAN_STRIP) &&
                     p->loops[p->strip].role == RLX_PLAN_STRIP_LOOP);
     else if (p->form == RLX_PLAN_UNPACK)
         assert_true(p->loops[p->unpack.lane].role == RLX_PLAN_FIELD);
