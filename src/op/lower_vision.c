@@ -327,44 +327,223 @@ static corners4 corners_of(rlx_lowering *b, vision *v, const rlx_prim *const *pl
     return c;
 }
 
-/* Along axis i of the bin: its first place, its extent, and how many samples there are: as many as
- * it has pixels, if the number is not given. No region needs more of them than the limit; one that
- * reaches to infinity would never end. */
-enum { MOST_SAMPLES = 1 << 15 };
-typedef struct bin_side { const rlx_prim *start, *extent, *count; } bin_side;
+/*- ---- averages of samples: bins of a region side by side
+ *
+ *     pixel[n, y, x][c]   the images with their channels last, a row of zeros behind each
+ *     for k (and p, where there are many bins):
+ *         for i, j:       number of a sample, the same in all bins
+ *             at[4][r], share[4][r]         pixels around it in bin r, what they count; outside: the row of zeros
+ *             tap[r, c] = pixel[at[.][r], c]
+ *             sample[r, c] = tap[r, c] * share[.][r], summed up over the four
+ *             sum[r, c] = sum[r, c] + sample[r, c]
+ *         out[k, c, r] = sum[r, c], divided
+ */
 
-static bin_side side_of(rlx_lowering *b, vision *v, const bin *o, size_t i)
+/* Along an axis: where the region begins, how long a bin is, and how many samples it has: as many as it has pixels, if the number is
+ * not given. No region needs more of them than the limit; one that reaches to infinity would never end. */
+enum { MOST_SAMPLES = 1 << 15, MOST_ROWS = 64 };
+typedef struct bin_side { const rlx_prim *first, *extent, *count; } bin_side;
+
+typedef struct samples {
+    const rlx_prim *k, *p, *image, *rows, *channels;
+    bin_side side[2];
+    const rlx_buffer *pixel, *number[2], *at[4], *share[4], *tap, *product, *sample, *sum;
+} samples;
+
+static bin_side side_of(rlx_lowering *b, vision *v, const samples *s, size_t i)
 {
     rlx_tir *t = &b->t;
     int64_t column = i ? 1 : 2;
-    const rlx_prim *first = roi_scaled(b, v, o->k, column),
-                   *length = rlx_tir_sub(t, roi_scaled(b, v, o->k, column + 2), first);
-    bin_side s;
+    bin_side side = { .first = roi_scaled(b, v, s->k, column) };
+    const rlx_prim *length = rlx_tir_sub(t, roi_scaled(b, v, s->k, column + 2), side.first);
     if (!v->aligned)
         length = rlx_tir_max(t, length, real(b, v, 1));
-    s.extent = rlx_tir_let(t, "extent", rlx_tir_div(t, length, widened(b, v, image_size(v, &v->out, 2 + i))));
-    s.start = rlx_tir_let(t, "start", rlx_tir_add(t, first, rlx_tir_mul(t, widened(b, v, o->place[i]), s.extent)));
+    side.first = rlx_tir_let(t, "first", side.first);
+    side.extent = rlx_tir_let(t, "extent", rlx_tir_div(t, length, widened(b, v, image_size(v, &v->out, 2 + i))));
     const rlx_prim *most = real(b, v, MOST_SAMPLES);
-    s.count = v->ratio > 0
-                  ? whole(b, v->ratio)
-                  : rlx_tir_let(t, "count", rlx_tir_cast(t, RELAX_INT64,
-                                                         rlx_tir_min(t, rlx_tir_call1(t, "ceil", s.extent), most)));
-    return s;
+    side.count = v->ratio > 0
+                     ? whole(b, v->ratio)
+                     : rlx_tir_let(t, "count", rlx_tir_cast(t, RELAX_INT64,
+                                                            rlx_tir_min(t, rlx_tir_call1(t, "ceil", side.extent), most)));
+    return side;
 }
 
-/* How a sample joins those before it. */
-static const rlx_prim *joined(rlx_lowering *b, vision *v, const bin *o, const corners4 *c,
-                              const rlx_prim *old)
+static const rlx_prim *picture_size(rlx_lowering *b, const vision *v)
+{
+    return rlx_tir_mul(&b->t, image_size(v, &v->x, 2), image_size(v, &v->x, 3));
+}
+
+/* Row of pixel (y, x) of an image. */
+static const rlx_prim *pixel_row(rlx_lowering *b, const vision *v, const rlx_prim *image, const rlx_prim *y, const rlx_prim *x)
 {
     rlx_tir *t = &b->t;
-    const rlx_prim *sample = NULL;
-    for (size_t k = 0; k < 4; k++) {
-        const rlx_prim *x = rlx_tir_cast(t, sums(v), image_load(b, v, o->image, o->channel, c->at[k][0], c->at[k][1]));
-        x = rlx_tir_mul(t, x, c->share[k]);
-        sample = !sample ? x : v->by_corner ? rlx_tir_max(t, sample, x) : rlx_tir_add(t, sample, x);
+    const rlx_prim *picture = rlx_tir_add(t, picture_size(b, v), whole(b, 1));
+    x = rlx_tir_add(t, rlx_tir_mul(t, y, image_size(v, &v->x, 3)), x);
+    return rlx_tir_add(t, rlx_tir_mul(t, image, picture), x);
+}
+
+static void lay_pixels(rlx_lowering *b, vision *v, samples *s)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *images = rlx_tir_max(t, image_size(v, &v->x, 0), whole(b, 1)), *picture = picture_size(b, v);
+    const rlx_prim *all = rlx_tir_mul(t, images, rlx_tir_add(t, picture, whole(b, 1)));
+    rlx_lowering_list sizes = { .n = 4 }, at;
+    for (size_t i = 0; i < 4; i++)
+        sizes.at[i] = image_size(v, &v->x, i == 0 ? 0 : i == 3 ? 1 : i + 1);
+    s->channels = sizes.at[3];
+    s->pixel = rlx_tir_alloc(t, "pixel", v->x.dtype, RLX_TIR_LIST(all, s->channels));
+    rlx_lowering_open(b, "pixel", &sizes, &at);
+    rlx_tir_store(t, s->pixel, RLX_TIR_LIST(pixel_row(b, v, at.at[0], at.at[1], at.at[2]), at.at[3]),
+                  image_load(b, v, at.at[0], at.at[3], at.at[1], at.at[2]));
+    rlx_tir_end_block(t);
+    sizes = (rlx_lowering_list){ { images, s->channels }, 2 };
+    rlx_lowering_open(b, "nothing", &sizes, &at);
+    const rlx_prim *last = rlx_tir_add(t, rlx_tir_mul(t, at.at[0], rlx_tir_add(t, picture, whole(b, 1))), picture);
+    rlx_tir_store(t, s->pixel, RLX_TIR_LIST(last, at.at[1]), rlx_tir_number(t, v->x.dtype, 0));
+    rlx_tir_end_block(t);
+}
+
+/* Which bins are the rows: all of a region, or a line of them. Their places along both axes as numbers. */
+static void lay_rows(rlx_lowering *b, vision *v, samples *s)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *high = image_size(v, &v->out, 2), *wide = image_size(v, &v->out, 3), *at[2];
+    int64_t h, w;
+    bool all = rlx_int_literal(high, &h) && rlx_int_literal(wide, &w) && h >= 0 && w >= 0 && h <= MOST_ROWS && w <= MOST_ROWS &&
+               h * w <= MOST_ROWS;
+    rlx_lowering_list sizes = { .n = 1 }, r;
+    s->rows = sizes.at[0] = all ? rlx_tir_mul(t, high, wide) : wide;
+    for (size_t i = 0; i < 2; i++)
+        s->number[i] = all || i ? rlx_tir_alloc(t, i ? "column" : "line", v->wide, rlx_lowering_items(&sizes)) : NULL;
+    for (size_t i = 0; i < 2; i++) {
+        if (!s->number[i])
+            continue;
+        rlx_lowering_open(b, i ? "column" : "line", &sizes, &r);
+        if (all)
+            rlx_tir_unflatten(t, r.at[0], RLX_TIR_LIST(high, wide), at);
+        else
+            at[1] = r.at[0];
+        rlx_tir_store(t, s->number[i], RLX_TIR_LIST(r.at[0]), widened(b, v, at[i]));
+        rlx_tir_end_block(t);
     }
-    sample = rlx_tir_if_then_else(t, c->outside, rlx_tir_number(t, sums(v), 0), sample);
-    return v->is_max ? rlx_tir_max(t, old, sample) : rlx_tir_add(t, old, sample);
+}
+
+static void open_region(rlx_lowering *b, vision *v, samples *s)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *zero = whole(b, 0);
+    const rlx_dtype f = sums(v);
+    rlx_prim_list table = RLX_TIR_LIST(s->rows), row = RLX_TIR_LIST(s->rows, s->channels);
+    rlx_tir_begin_block(t, b->l->name.data);
+    s->k = rlx_tir_spatial(t, "k", image_size(v, &v->out, 0));
+    s->p = s->number[0] ? NULL : rlx_tir_spatial(t, "p", image_size(v, &v->out, 2));
+    reads_all(b, &v->g);
+    rlx_tir_region(t, false, s->pixel, RLX_TIR_LIST(zero, zero), (rlx_prim_list){ s->pixel->shape, 2 });
+    for (size_t i = 0; i < 2; i++)
+        if (s->number[i])
+            rlx_tir_region(t, false, s->number[i], RLX_TIR_LIST(zero), table);
+    for (size_t i = 0; i < 4; i++) {
+        s->at[i] = rlx_tir_alloc(t, "at", RELAX_INT64, table);
+        s->share[i] = rlx_tir_alloc(t, "share", f, table);
+    }
+    s->tap = rlx_tir_alloc(t, "tap", v->x.dtype, row);
+    s->product = rlx_tir_alloc(t, "product", f, row);
+    s->sample = rlx_tir_alloc(t, "sample", f, row);
+    s->sum = rlx_tir_alloc(t, "sum", f, row);
+    s->image = rlx_tir_let(t, "image", rlx_tir_cast(t, RELAX_INT64, roi(b, v, s->k, 0)));
+    for (size_t i = 0; i < 2; i++)
+        s->side[i] = side_of(b, v, s, i);
+}
+
+/* Loops over rows and channels; *at: their variables. */
+static void open_rows(rlx_lowering *b, const samples *s, const rlx_prim **at)
+{
+    at[0] = rlx_tir_for(&b->t, "r", NULL, s->rows, RLX_FOR_SERIAL);
+    at[1] = rlx_tir_for(&b->t, "c", NULL, s->channels, RLX_FOR_SERIAL);
+}
+
+static void store_row(rlx_lowering *b, const rlx_buffer *to, const rlx_prim *const *at, const rlx_prim *value)
+{
+    rlx_tir_store(&b->t, to, RLX_TIR_ITEMS(at, 2), value);
+    rlx_tir_end_for(&b->t);
+    rlx_tir_end_for(&b->t);
+}
+
+static const rlx_prim *load_row(rlx_lowering *b, const rlx_buffer *from, const rlx_prim *const *at)
+{
+    return rlx_tir_load(&b->t, from, RLX_TIR_ITEMS(at, 2));
+}
+
+/* The pixels around sample (i, j) of each bin. */
+static void place_samples(rlx_lowering *b, vision *v, const samples *s, const rlx_prim *const *step)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *place[2], *r = rlx_tir_for(t, "r", NULL, s->rows, RLX_FOR_SERIAL);
+    for (size_t i = 0; i < 2; i++) {
+        const bin_side *side = &s->side[i];
+        const rlx_prim *number = s->number[i] ? rlx_tir_load(t, s->number[i], RLX_TIR_LIST(r)) : widened(b, v, s->p);
+        const rlx_prim *start = rlx_tir_add(t, side->first, rlx_tir_mul(t, number, side->extent));
+        place[i] = rlx_tir_let(t, "place", rlx_tir_add(t, start, step[i]));
+    }
+    corners4 c = corners_of(b, v, place);
+    const rlx_prim *nothing = picture_size(b, v);
+    for (size_t k = 0; k < 4; k++) {
+        const rlx_prim *row = pixel_row(b, v, s->image, c.at[k][0], c.at[k][1]);
+        rlx_tir_store(t, s->at[k], RLX_TIR_LIST(r), rlx_tir_select(t, c.outside, nothing, row));
+        rlx_tir_store(t, s->share[k], RLX_TIR_LIST(r), rlx_tir_select(t, c.outside, rlx_tir_number(t, sums(v), 0), c.share[k]));
+    }
+    rlx_tir_end_for(t);
+}
+
+/* Joins a sample to those before it. */
+static void add_sample(rlx_lowering *b, vision *v, const samples *s)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *at[2];
+    for (size_t k = 0; k < 4; k++) {
+        open_rows(b, s, at);
+        const rlx_prim *row = rlx_tir_load(t, s->at[k], RLX_TIR_LIST(at[0]));
+        store_row(b, s->tap, at, rlx_tir_load(t, s->pixel, RLX_TIR_LIST(row, at[1])));
+        open_rows(b, s, at);
+        const rlx_prim *x = rlx_tir_cast(t, sums(v), load_row(b, s->tap, at));
+        store_row(b, k ? s->product : s->sample, at, rlx_tir_mul(t, x, rlx_tir_load(t, s->share[k], RLX_TIR_LIST(at[0]))));
+        if (!k)
+            continue;
+        open_rows(b, s, at);
+        const rlx_prim *sample = load_row(b, s->sample, at), *product = load_row(b, s->product, at);
+        sample = v->by_corner ? rlx_tir_max(t, sample, product) : rlx_tir_add(t, sample, product);
+        if (k < 3) {
+            store_row(b, s->sample, at, sample);
+            continue;
+        }
+        const rlx_prim *old = load_row(b, s->sum, at);
+        store_row(b, s->sum, at, v->is_max ? rlx_tir_max(t, old, sample) : rlx_tir_add(t, old, sample));
+    }
+}
+
+/* The result of all bins, then turned: channels first. */
+static void store_bins(rlx_lowering *b, vision *v, const samples *s)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *zero = rlx_tir_number(t, sums(v), 0), *at[2], *place[2];
+    const rlx_prim *count = rlx_tir_mul(t, rlx_tir_max(t, s->side[0].count, whole(b, 0)),
+                                        rlx_tir_max(t, s->side[1].count, whole(b, 0)));
+    count = rlx_tir_let(t, "samples", count);
+    open_rows(b, s, at);
+    const rlx_prim *sum = load_row(b, s->sum, at);
+    if (v->is_max)
+        sum = rlx_tir_select(t, rlx_tir_gt(t, count, whole(b, 0)), sum, zero);
+    else
+        sum = rlx_tir_div(t, sum, rlx_tir_cast(t, sums(v), rlx_tir_max(t, count, whole(b, 1))));
+    store_row(b, s->sum, at, sum);
+    place[0] = s->p ? s->p : rlx_tir_for(t, "p", NULL, image_size(v, &v->out, 2), RLX_FOR_SERIAL);
+    place[1] = rlx_tir_for(t, "q", NULL, image_size(v, &v->out, 3), RLX_FOR_SERIAL);
+    at[1] = rlx_tir_for(t, "c", NULL, s->channels, RLX_FOR_SERIAL);
+    at[0] = s->p ? place[1] : rlx_tir_add(t, rlx_tir_mul(t, place[0], image_size(v, &v->out, 3)), place[1]);
+    rlx_lowering_list to = image_index(v, s->k, at[1], place[0], place[1]);
+    rlx_tir_store(t, v->out.buffer, rlx_lowering_items(&to), rlx_tir_cast(t, v->out.dtype, load_row(b, s->sum, at)));
+    for (size_t i = 0; i < (s->p ? 2 : 3); i++)
+        rlx_tir_end_for(t);
 }
 
 const rlx_prim_func *rlx_lower_roi_align(rlx_lower_request *l)
@@ -376,40 +555,29 @@ const rlx_prim_func *rlx_lower_roi_align(rlx_lower_request *l)
                  .aligned = rlx_attr_as_bool(rlx_lowering_attr(l, 3), false),
                  .by_corner = rlx_slice_is(mode, "max_corner"),
                  .is_max = !rlx_slice_is(mode, "avg") };
-    bin o;
-    bin_side side[2];
-    const rlx_prim *place[2], *step[2];
+    samples s = { .k = NULL };
+    const rlx_prim *step[2], *at[2];
     rlx_tir *t = &b.t;
     if (!begin_roi(&b, &v, l, 4))
         return rlx_lowering_end(&b);
     if (v.is_max && !v.by_corner && !rlx_slice_is(mode, "max"))
         rlx_lowering_give_up(&b, "the mode is none of avg, max and max_corner");
-    const rlx_prim *zero = rlx_tir_number(t, sums(&v), 0);
-    open_bin(&b, &v, &o, sums(&v), v.is_max ? rlx_tir_infinity(t, sums(&v), true) : zero);
-    for (size_t i = 0; i < 2; i++)
-        side[i] = side_of(&b, &v, &o, i);
-    step[0] = rlx_tir_for(t, "i", NULL, side[0].count, RLX_FOR_SERIAL);
-    step[1] = rlx_tir_for(t, "j", NULL, side[1].count, RLX_FOR_SERIAL);
+    lay_pixels(&b, &v, &s);
+    lay_rows(&b, &v, &s);
+    open_region(&b, &v, &s);
+    open_rows(&b, &s, at);
+    store_row(&b, s.sum, at, v.is_max ? rlx_tir_infinity(t, sums(&v), true) : rlx_tir_number(t, sums(&v), 0));
     for (size_t i = 0; i < 2; i++) {
+        step[i] = rlx_tir_for(t, i ? "j" : "i", NULL, s.side[i].count, RLX_FOR_SERIAL);
         const rlx_prim *half = rlx_tir_add(t, widened(&b, &v, step[i]), real(&b, &v, 0.5));
-        place[i] = rlx_tir_let(t, "place", rlx_tir_add(t, side[i].start,
-                                            rlx_tir_div(t, rlx_tir_mul(t, half, side[i].extent),
-                                                        widened(&b, &v, side[i].count))));
+        step[i] = rlx_tir_let(t, "step", rlx_tir_div(t, rlx_tir_mul(t, half, s.side[i].extent), widened(&b, &v, s.side[i].count)));
     }
-    corners4 c = corners_of(&b, &v, place);
-    const rlx_prim *old = open_channels(&b, &v, &o);
-    rlx_tir_store(t, o.best, RLX_TIR_LIST(o.channel), joined(&b, &v, &o, &c, old));
-    for (size_t i = 0; i < 3; i++)
+    place_samples(&b, &v, &s, step);
+    add_sample(&b, &v, &s);
+    for (size_t i = 0; i < 2; i++)
         rlx_tir_end_for(t);
-    const rlx_prim *count = rlx_tir_mul(t, rlx_tir_max(t, side[0].count, whole(&b, 0)),
-                                        rlx_tir_max(t, side[1].count, whole(&b, 0)));
-    count = rlx_tir_let(t, "samples", count);
-    const rlx_prim *best = open_channels(&b, &v, &o);
-    if (v.is_max)
-        best = rlx_tir_select(t, rlx_tir_gt(t, count, whole(&b, 0)), best, zero);
-    else
-        best = rlx_tir_div(t, best, rlx_tir_cast(t, sums(&v), rlx_tir_max(t, count, whole(&b, 1))));
-    store_bin(&b, &v, &o, best);
+    store_bins(&b, &v, &s);
+    rlx_tir_end_block(t);
     return rlx_lowering_end(&b);
 }
 
