@@ -342,6 +342,41 @@ static void check_each(rlx_cgen_kernel *g, uint32_t at)
     check(g, index, index, size, c_word_at(g, at + 4), c_word_at(g, at + 5));
 }
 
+/* An offset of an index, from which the loop over elements has moved the start already. */
+static void place_each(rlx_cgen_kernel *g, uint32_t at)
+{
+    const uint32_t dim = c_word_at(g, at + 8);
+    rlx_cgen_value index = as_atom(g, c_word_at(g, at + 2)), start = rlx_cgen_operand(g, c_word_at(g, at + 3)),
+                   stride = rlx_cgen_operand(g, c_word_at(g, at + 5)), size = as_atom(g, c_word_at(g, at + 6));
+    if (dim & RLX_KERNEL_FROM_END) {
+        const rlx_cgen_value k = index;
+        index = declare(g, RLX_SLICE("place"));
+        say(g, "const int64_t ");
+        say_value(g, index);
+        say(g, " = ");
+        say_value(g, k);
+        say(g, " < 0 ? ");
+        say_value(g, k);
+        say(g, " + ");
+        say_value(g, size);
+        say(g, " : ");
+        say_value(g, k);
+        say(g, ";");
+        end_line(g);
+    }
+    if (!g->unchecked)
+        check(g, index, index, size, c_word_at(g, at + 7), dim & ~(uint32_t)RLX_KERNEL_FROM_END);
+    const size_t begin = g->pool.len;
+    rlx_cgen_put(g, &g->pool, start, C_SUM);
+    rlx_buf_lit(&g->pool, " + ");
+    rlx_cgen_put(g, &g->pool, index, C_PRODUCT);
+    rlx_buf_lit(&g->pool, " * ");
+    rlx_cgen_put(g, &g->pool, stride, C_UNARY);
+    rlx_cgen_value v = rlx_cgen_text(g, begin, C_SUM);
+    v.loads = index.loads || start.loads || stride.loads;
+    define(g, at, v, true);
+}
+
 /* Stops where a division or shift has no result; where the mask is off, the result is 0
  * instead. */
 static void risky(rlx_cgen_kernel *g, uint32_t at)
@@ -749,12 +784,18 @@ static void put_part_name(rlx_cgen_kernel *g, rlx_buf *out, uint32_t at)
     rlx_cgen_put_plain(out, g->source->name, 60);
 }
 
+/* Of its buffer it wants to know no element. */
+static bool reads_sizes(uint32_t op)
+{
+    return op == RLX_K_DIM || op == RLX_K_WANT_DIM || op == RLX_K_CHECK || op == RLX_K_CHECK_EACH || op == RLX_K_PLACE_EACH;
+}
+
 /* What an instruction of a part reads of registers that the part has not made, and of memory that it has not allocated. */
 static void note_captured(rlx_cgen_kernel *g, uint32_t at)
 {
     const unsigned op = c_word_at(g, at);
     const char *letters = rlx_kernel_ops[op].operands;
-    const bool sizes = op == RLX_K_DIM || op == RLX_K_WANT_DIM || op == RLX_K_CHECK || op == RLX_K_CHECK_EACH;
+    const bool sizes = reads_sizes(op);
     for (uint32_t i = 0; letters[i]; i++) {
         uint32_t w = c_word_at(g, at + 1 + i);
         bool reads = strchr("ilfdvxsrc", letters[i]) || (letters[i] == 'm' && w != RLX_KERNEL_NONE);
@@ -942,6 +983,7 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
     case RLX_K_ALLOC: alloc(g, at); return;
     case RLX_K_CHECK: check_range(g, at); return;
     case RLX_K_CHECK_EACH: check_each(g, at); return;
+    case RLX_K_PLACE_EACH: place_each(g, at); return;
     /* of the first of the strip: one */
     case RLX_K_LOAD: case RLX_K_LOAD_STRIDED: case RLX_K_VIEW: load(g, at); return;
     case RLX_K_LOAD_EACH: load_each(g, at); return;
@@ -1019,8 +1061,7 @@ static void note_loads(rlx_cgen_kernel *g)
          at += rlx_kernel_op_words(c_word_at(g, at))) {
         uint32_t op = c_word_at(g, at);
         const char *letters = rlx_kernel_ops[op].operands;
-        bool sizes =
-            op == RLX_K_DIM || op == RLX_K_WANT_DIM || op == RLX_K_CHECK || op == RLX_K_CHECK_EACH;
+        bool sizes = reads_sizes(op);
         for (uint32_t i = 0; letters[i] && !sizes; i++)
             if (letters[i] == 'b')
                 g->buffers[c_word_at(g, at + 1 + i)].loads = true;

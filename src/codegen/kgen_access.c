@@ -221,8 +221,7 @@ static bool place_each(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
     return !rlx_kgen_failed(w);
 }
 
-/* Offset as start and stride: dimensions that the nest runs through evenly, and others that are
- * the same all along. */
+/* Start and stride (NULL: none) of dimensions that the nest runs through evenly, and others that are the same all along. */
 static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
                        const rlx_kgen_value *values, const bool *boxed, size_t count, place_of *out)
 {
@@ -252,7 +251,7 @@ static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
     }
     rlx_kgen_value off = rlx_kgen_int64(w, even);
     for (size_t d = 0; d < count && !rlx_kgen_failed(w); d++)
-        if (!boxed[d]) {
+        if (!boxed[d] && !values[d].wide) {
             rlx_kgen_value part =
                 rlx_is_int_value(b->strides[d], 1)
                     ? values[d]
@@ -265,35 +264,6 @@ static bool place_even(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
     out->how = out->stride ? AT_STRIP : AT_ONE;
     out->mask = RLX_KGEN_ALWAYS;
     return !rlx_kgen_failed(w);
-}
-
-static bool find_place(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
-                       size_t count, rlx_kgen_value mask, place_of *out)
-{
-    bool boxed[RLX_TIR_MAX_DIMS] = { false }, each = !rlx_kgen_is_always(mask);
-    rlx_kgen_value values[RLX_TIR_MAX_DIMS];
-    *out = (place_of){ .how = AT_ONE };
-    if (count != b->buffer->num_shape)
-        return rlx_kgen_fail(w, "%s has %zu dimensions and is accessed with %zu indices",
-                             b->buffer->name ? b->buffer->name->data : "?", b->buffer->num_shape,
-                             count);
-    for (size_t d = 0; d < count && rlx_kgen_is_always(mask); d++) {
-        boxed[d] = w->nest && check_dim_box(w, w->nest, b, d, indices[d]);
-        if (boxed[d] || each)
-            continue;
-        values[d] =
-            rlx_kgen_real(w, rlx_kgen_expr(w, rlx_kgen_wide_index(w, indices[d]), RLX_KGEN_ALWAYS));
-        if (rlx_kgen_failed(w))
-            return false;
-        each = values[d].wide;
-        out->loads |= values[d].loads;
-        if (!each)
-            check_scalar_index(w, b, d, indices[d], values[d]);
-    }
-    if (rlx_kgen_failed(w))
-        return false;
-    return each ? place_each(w, b, indices, count, mask, boxed, out)
-                : place_even(w, b, indices, values, boxed, count, out);
 }
 
 /* Start offset of the strip at work: that of the access before, where it is the same. */
@@ -314,6 +284,85 @@ static uint32_t strip_offset(rlx_kgen *w, const place_of *p)
         RLX_KGEN_EMIT(w, n->strip_level, RLX_K_XADD, last->at, n->strip_reg, p->off.reg);
     }
     return last->at;
+}
+
+/* k of `k < 0 ? k + size : k`, which is not computed yet; else NULL. */
+static const rlx_prim *counted_from_end(rlx_kgen *w, const rlx_prim *index, const rlx_prim *size)
+{
+    const rlx_prim *cond, *then, *other;
+    const rlx_binary *less, *sum;
+    if (index->kind != RLX_NODE_SELECT || !rlx_tir_is_choice(index, &cond, &then, &other) || rlx_kgen_recall(w, index))
+        return NULL;
+    less = cond->kind == RLX_NODE_LT ? rlx_as_binary(cond) : NULL;
+    sum = then->kind == RLX_NODE_ADD ? rlx_as_binary(then) : NULL;
+    return less && sum && less->a == other && rlx_is_int_value(less->b, 0) && sum->a == other && sum->b == size ? other : NULL;
+}
+
+/* Where each element is: what is the same for all, or moves evenly, and on from there by indices. */
+static bool place_together(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices, const rlx_kgen_value *values,
+                           const bool *boxed, const bool *from_end, size_t count, place_of *out)
+{
+    place_of even = { .how = AT_ONE };
+    if (!place_even(w, b, indices, values, boxed, count, &even))
+        return false;
+    out->loads |= even.loads;
+    uint32_t start = even.stride ? strip_offset(w, &even) : even.off.reg, zero = rlx_kgen_const_i64(w, 0),
+             step = even.stride ? rlx_kgen_int64(w, even.stride).reg : zero;
+    bool first = true;
+    for (size_t d = 0; d < count && !rlx_kgen_failed(w); d++) {
+        if (boxed[d] || !values[d].wide)
+            continue;
+        const rlx_kgen_value size = rlx_kgen_int64(w, b->shape[d]), stride = rlx_kgen_int64(w, b->strides[d]);
+        rlx_kgen_value at = rlx_kgen_dest(w, RLX_CLASS_I64, RELAX_INT64, true, w->nest->strip_level);
+        RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_PLACE_EACH, at.reg, values[d].reg, first ? start : zero, first ? step : zero,
+                      stride.reg, size.reg, b->index, (uint32_t)d | (from_end[d] ? RLX_KERNEL_FROM_END : 0));
+        if (!first) {
+            const rlx_kgen_value sum = rlx_kgen_apply2(w, RLX_K_ADD_I64, RLX_CLASS_I64, RELAX_INT64, out->off, at);
+            rlx_kgen_free_temp(w, out->off);
+            rlx_kgen_free_temp(w, at);
+            at = sum;
+        }
+        out->off = at;
+        first = false;
+    }
+    out->how = AT_EACH;
+    out->mask = RLX_KGEN_ALWAYS;
+    return !rlx_kgen_failed(w);
+}
+
+static bool find_place(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *const *indices,
+                       size_t count, rlx_kgen_value mask, place_of *out)
+{
+    bool boxed[RLX_TIR_MAX_DIMS] = { false }, from_end[RLX_TIR_MAX_DIMS] = { false }, each = false;
+    rlx_kgen_value values[RLX_TIR_MAX_DIMS];
+    *out = (place_of){ .how = AT_ONE };
+    if (count != b->buffer->num_shape)
+        return rlx_kgen_fail(w, "%s has %zu dimensions and is accessed with %zu indices",
+                             b->buffer->name ? b->buffer->name->data : "?", b->buffer->num_shape,
+                             count);
+    if (!rlx_kgen_is_always(mask))
+        return place_each(w, b, indices, count, mask, boxed, out);
+    for (size_t d = 0; d < count; d++) {
+        boxed[d] = w->nest && check_dim_box(w, w->nest, b, d, indices[d]);
+        if (boxed[d])
+            continue;
+        const rlx_prim *index = rlx_kgen_wide_index(w, indices[d]);
+        const rlx_prim *k = index ? counted_from_end(w, index, b->shape[d]) : NULL;
+        values[d] = rlx_kgen_expr(w, k ? k : index, RLX_KGEN_ALWAYS);
+        if (k && !rlx_kgen_failed(w) && !values[d].wide)
+            values[d] = rlx_kgen_expr(w, index, RLX_KGEN_ALWAYS);
+        if (rlx_kgen_failed(w))
+            return false;
+        from_end[d] = k && values[d].wide;
+        each |= values[d].wide;
+        out->loads |= values[d].loads;
+        if (!values[d].wide)
+            check_scalar_index(w, b, d, indices[d], values[d]);
+    }
+    if (rlx_kgen_failed(w))
+        return false;
+    return each ? place_together(w, b, indices, values, boxed, from_end, count, out)
+                : place_even(w, b, indices, values, boxed, count, out);
 }
 
 /* Memory that already is what a register holds. */

@@ -22,7 +22,7 @@
 #include "base/compiler.h"
 
 #define RLX_KERNEL_MAGIC 0x314b5852u /* "RXK1" */
-#define RLX_KERNEL_VERSION 7u
+#define RLX_KERNEL_VERSION 8u
 #define RLX_KERNEL_STRIP 512         /* most elements of a strip */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
 /* Picoseconds of work from which on a loop is shared out: among threads that are awake, and so that one is woken up. */
@@ -65,6 +65,8 @@ enum {
     RLX_KERNEL_EXACT = 1,        /* products are not rounded */
     RLX_KERNEL_FROM_ZERO = 2     /* sums begin with +0, whatever is there */
 };
+/* A bit beside the dimension of PLACE_EACH. */
+enum { RLX_KERNEL_FROM_END = 256 };
 /* A bit beside the lanes of a panel: PACK in fours. */
 enum { RLX_KERNEL_FOURS = 64 };
 /* What PARTIAL sums up, of elements a and b. */

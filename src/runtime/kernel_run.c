@@ -215,6 +215,24 @@ static bool do_check_each(running *r, const uint32_t *w, size_t n)
     return true;
 }
 
+/* Indices are read once: they may be memory that another thread writes. */
+static bool do_place_each(running *r, const uint32_t *w, size_t n)
+{
+    int64_t *d = reg(r, w[1]);
+    const volatile int64_t *index = reg(r, w[2]);
+    uint64_t at = (uint64_t)*scalar(r, w[3]);
+    const uint64_t step = (uint64_t)*scalar(r, w[4]), stride = (uint64_t)*scalar(r, w[5]), size = (uint64_t)*scalar(r, w[6]);
+    const uint64_t behind = w[8] & RLX_KERNEL_FROM_END ? size : 0;
+    for (size_t i = 0; i < n; i++, at += step) {
+        const int64_t k = index[i];
+        const uint64_t place = (uint64_t)k + (k < 0 ? behind : 0);
+        if (RLX_UNLIKELY(place >= size))
+            return rlx_kernel_out_of_dim(r, w[7], w[8] & ~(uint32_t)RLX_KERNEL_FROM_END, (int64_t)place, (int64_t)size);
+        d[i] = (int64_t)(at + place * stride);
+    }
+    return true;
+}
+
 /* load V b r, load_strided V b r r, store B r v, store_strided B r r v */
 static bool do_access(running *r, const uint32_t *w, size_t n, bool strided, bool store)
 {
@@ -521,6 +539,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_ALLOC: TRY(rlx_kernel_alloc(r, w[1], X(2)), 2)
         case RLX_K_CHECK: TRY(do_check(r, w), 5)
         case RLX_K_CHECK_EACH: TRY(do_check_each(r, w, n), 5)
+        case RLX_K_PLACE_EACH: TRY(do_place_each(r, w, n), 8)
         case RLX_K_XMOVE: X(1) = X(2); STEP(2)
         case RLX_K_XADD: X(1) = wrap_add(X(2), X(3)); STEP(3)
         case RLX_K_XSUB: X(1) = wrap_sub(X(2), X(3)); STEP(3)

@@ -206,7 +206,7 @@ static inline uint16_t rk_bytes_buffer(rk_kernel *k, uint32_t position)
 static inline bool rk_is_size(uint32_t op, uint32_t position)
 {
     return (op == RLX_K_CHECK && position == 2) || (op == RLX_K_CHECK_EACH && position == 1) ||
-           (op == RLX_K_WANT_DIM && position == 2) || (op == RLX_K_ALLOC && position == 1);
+           (op == RLX_K_PLACE_EACH && position == 5) || (op == RLX_K_WANT_DIM && position == 2) || (op == RLX_K_ALLOC && position == 1);
 }
 
 static inline void rk_instruction(rk_kernel *k, uint32_t op)
