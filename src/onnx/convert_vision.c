@@ -13,9 +13,10 @@ static const rlx_expr *size_as(rlx_onnx_conv *c, const rlx_prim *p, rlx_dtype t)
 
 enum padding { ZEROS, BORDER, REFLECTION };
 typedef struct sampler {
-    const rlx_expr *x;                 /* channels last */
+    const rlx_expr *x;                 /* a row of channels for each pixel, behind them one of zeros where they are wanted */
     const rlx_expr *place[3];          /* of each spatial axis, in elements */
     const rlx_expr *size[3];           /* as numbers of the places' dtype */
+    const rlx_expr *count[3], *all;    /* as integers; pixels */
     size_t n;
     enum padding padding;
     bool corners;
@@ -44,7 +45,7 @@ static const rlx_expr *limited(rlx_onnx_conv *c, const sampler *s, const rlx_exp
 /* The elements at whole places; zeros outside in that mode. */
 static const rlx_expr *fetch(rlx_onnx_conv *c, const sampler *s, const rlx_expr *const *at)
 {
-    const rlx_expr *index[3] = { NULL }, *inside = NULL;
+    const rlx_expr *row = NULL, *inside = NULL;
     int64_t last = (int64_t)s->n + 1;
     for (size_t i = 0; i < s->n; i++) {
         const rlx_expr *p = s->padding == REFLECTION ? reflected(c, s, at[i], i) : at[i];
@@ -53,14 +54,28 @@ static const rlx_expr *fetch(rlx_onnx_conv *c, const sampler *s, const rlx_expr 
             const rlx_expr *same = rlx_onnx_call2(c, "equal", p, l);
             inside = inside ? rlx_onnx_call2(c, "logical_and", inside, same) : same;
         }
-        index[i] = rlx_onnx_expand_dims(
-            c, rlx_onnx_cast(c, rlx_onnx_call1(c, "round", l), RELAX_INT64), &last, 1);
+        const rlx_expr *index = rlx_onnx_cast(c, rlx_onnx_call1(c, "round", l), RELAX_INT64);
+        row = row ? rlx_onnx_call2(c, "add", rlx_onnx_call2(c, "multiply", row, s->count[i]), index) : index;
     }
-    const rlx_expr *y = rlx_onnx_call(c, "gather_nd", "x x batch_dims=i", s->x,
-                                      rlx_onnx_concat(c, index, s->n, last), (int64_t)1);
-    return inside ? rlx_onnx_where(c, rlx_onnx_expand_dims(c, inside, &last, 1), y,
-                                   rlx_onnx_scalar(c, s->t, 0))
-                  : y;
+    if (inside)
+        row = rlx_onnx_where(c, inside, row, s->all);
+    return rlx_onnx_call(c, "gather_nd", "x x batch_dims=i", s->x, rlx_onnx_expand_dims(c, row, &last, 1), (int64_t)1);
+}
+
+/* Pixels as rows of channels. */
+static const rlx_expr *rows_of_pixels(rlx_onnx_conv *c, const rlx_expr *x, sampler *s)
+{
+    static const int64_t turn[] = { 0, 2, 1 }, more[] = { 0, 0, 0, 1, 0, 0 };
+    size_t rank;
+    const rlx_prim *const *d = rlx_onnx_dims(c, &x, &rank), *all = rlx_int64(c->ctx, 1);
+    if (!d)
+        return NULL;
+    for (size_t i = 0; i < s->n; i++)
+        all = rlx_fold_mul(c->ctx, all, d[2 + i]);
+    const rlx_prim *to[3] = { d[0], d[1], rlx_onnx_simplify(c, all) };
+    s->all = size_as(c, to[2], RELAX_INT64);
+    x = rlx_onnx_transpose(c, rlx_onnx_reshape(c, x, to, 3), turn, 3);
+    return s->padding == ZEROS ? rlx_onnx_call(c, "nn.pad", "x pad_width=I", x, more, (size_t)6) : x;
 }
 
 /* Weight of the tap at distance d (in elements) of a place. */
@@ -122,12 +137,12 @@ RLX_ONNX_CONVERTER(convert_grid_sample)
     s.corners = rlx_onnx_int(c, "align_corners", 0) != 0;
     bool cubic = rlx_slice_is(mode, "cubic") || rlx_slice_is(mode, "bicubic");
     rlx_dtype g = rlx_onnx_dtype_of(c, grid);
-    int64_t perm[5] = { 0 }, back[5] = { 0, rank - 1 };
+    int64_t back[5] = { 0, rank - 1 };
     for (int i = 2; i < rank; i++)
-        perm[i - 1] = i, back[i] = i - 1;
-    perm[rank - 1] = 1;
+        back[i] = i - 1;
     for (size_t i = 0; i < s.n; i++) {
         s.size[i] = size_as(c, rlx_onnx_dim(c, x, i + 2), g);
+        s.count[i] = size_as(c, rlx_onnx_dim(c, x, i + 2), RELAX_INT64);
         /* the last axis of the grid begins with the last axis of the image */
         const rlx_expr *p = rlx_onnx_call(c, "take", "x x axis=i", grid,
                                           rlx_onnx_scalar(c, RELAX_INT64, (double)(s.n - 1 - i)),
@@ -140,7 +155,7 @@ RLX_ONNX_CONVERTER(convert_grid_sample)
                      : s.padding == REFLECTION && !cubic ? reflected(c, &s, p, i)
                                                          : p;
     }
-    s.x = rlx_onnx_transpose(c, x, perm, (size_t)rank);
+    s.x = rows_of_pixels(c, x, &s);
     const rlx_expr *y;
     if (rlx_slice_is(mode, "nearest")) {
         const rlx_expr *at[3];
