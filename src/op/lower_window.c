@@ -1028,6 +1028,86 @@ static const rlx_prim *least(rlx_tir *t, rlx_dtype dtype)
                                       : rlx_tir_lowest(t, dtype);
 }
 
+/*- ---- maxima axis by axis: a maximum of maxima is the maximum, in whatever order (numbers.md)
+ *
+ *     for n, c:
+ *         spread              a picture with padding around it
+ *         line[z, x] = max over k1 of spread[z, x * stride + k1 * dilation]
+ *         out[n, c, y, x] = max over k0 of line[y * stride + k0 * dilation, x]
+ *
+ * where that is fewer steps than all elements of all windows.
+ */
+
+static bool is_by_axes(const window *w)
+{
+    double all = 1, apart = 0, longer = 1;
+    int64_t extent;
+    if (!w->is_max || w->n < 2 || w->x.layout.n != 2 + w->n || w->out.layout.n != 2 + w->n ||
+        axis_of(&w->x, 1 + w->n) != 1 + w->n || axis_of(&w->out, 1 + w->n) != 1 + w->n)
+        return false;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!rlx_int_literal(w->extent[i], &extent))
+            return false;
+        all *= (double)extent;
+        apart += (double)(extent + 2) * longer; /* a pass costs about as much as two steps, too */
+        longer *= (double)w->stride[i];
+    }
+    return apart < all;
+}
+
+static const rlx_prim *picture_element(window *w, const rlx_buffer *from, const rlx_prim *const *spatial)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *p[MAX_AXES] = { w->batch, w->channel };
+    memcpy(p + 2, spatial, w->n * sizeof *p);
+    rlx_lowering_list at = from == w->spread ? in_order(w, p) : rlx_lowering_placed(&w->b, &w->x, p);
+    return from == w->x.t.buffer || from == w->spread ? rlx_tir_load(t, from, rlx_lowering_items(&at))
+                                                      : rlx_tir_load(t, from, RLX_TIR_ITEMS(spatial, w->n));
+}
+
+/* The greatest elements along one axis: of the picture, or of what the axes before have made of it. */
+static void add_maxima(window *w, size_t axis, const rlx_lowering_list *sizes, const rlx_buffer *from, const rlx_buffer *to)
+{
+    rlx_tir *t = &w->b.t;
+    rlx_lowering_list extents = *sizes, index;
+    bool reduced[RLX_LOW_RANK] = { false };
+    reduced[extents.n] = true;
+    extents.at[extents.n++] = w->extent[axis];
+    rlx_lowering_open_reduce(&w->b, axis ? "line" : w->b.l->name.data, &extents, reduced, &index);
+    const rlx_prim *o[MAX_AXES] = { w->batch, w->channel }, *k = index.at[w->n];
+    index.n = w->n;
+    memcpy(o + 2, index.at, w->n * sizeof *o);
+    rlx_lowering_list at = axis ? index : rlx_lowering_placed(&w->b, &w->out, o);
+    index.at[axis] = plus(w, times(w, index.at[axis], w->stride[axis]), times(w, k, w->dilation[axis]));
+    const rlx_prim *x = picture_element(w, from, index.at);
+    rlx_tir_init(t, to, rlx_lowering_items(&at), w->fill);
+    const rlx_prim *old = rlx_tir_load(t, to, rlx_lowering_items(&at));
+    rlx_tir_store(t, to, rlx_lowering_items(&at), rlx_dtype_is_bool(w->wide) ? rlx_tir_or(t, old, x) : rlx_tir_max(t, old, x));
+    rlx_tir_end_block(t);
+}
+
+static void pool_by_axes(window *w)
+{
+    rlx_tir *t = &w->b.t;
+    rlx_lowering_list sizes = { .n = w->n };
+    open_parts(w);
+    w->channel = rlx_tir_spatial(t, "i1", w->out.size[1]);
+    w->inputs = w->x.size[1];
+    memcpy(sizes.at, w->x.size + 2, w->n * sizeof *sizes.at);
+    if (!w->direct) {
+        spread_part(w);
+        memcpy(sizes.at, w->spread->shape, w->n * sizeof *sizes.at);
+    }
+    const rlx_buffer *from = w->direct ? w->x.t.buffer : w->spread;
+    for (size_t i = w->n; i-- > 0;) {
+        sizes.at[i] = w->out.size[2 + i];
+        const rlx_buffer *to = i ? rlx_tir_alloc(t, "line", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
+        add_maxima(w, i, &sizes, from, to);
+        from = to;
+    }
+    rlx_tir_end_block(t);
+}
+
 const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
 {
     window w = { .n = l->row->member.number, .direct = true, .groups = 1 };
@@ -1043,6 +1123,10 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
         count_block(&w);
     const rlx_prim *first = w.is_max ? w.fill : rlx_tir_number(t, w.wide, 0);
     ranges axes[MAX_SPATIAL];
+    if (is_by_axes(&w)) {
+        pool_by_axes(&w);
+        return rlx_lowering_end(&w.b);
+    }
     if (!w.direct && split_windows(&w, axes)) {
         w.direct = true;
         accumulate_boxes(&w, l->name.data, axes, first, pooled, w.is_max ? NULL : averaged);
