@@ -247,6 +247,9 @@ typedef struct rlx_access_row {
 extern const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT];
 
 void rlx_fill_strip(void *d, const void *a, int klass, size_t n);
+/* Offsets of n indices: start + i * step + place * stride, where the place is the index, and `behind` more if that is negative.
+ * p: start, step, stride, size, behind; stride and size have 32 bits. False: a place is not below size. */
+bool rlx_place_strip(int64_t *d, const int64_t *index, const uint64_t *p, size_t n);
 void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n);
 
 #endif

@@ -215,20 +215,22 @@ static bool do_check_each(running *r, const uint32_t *w, size_t n)
     return true;
 }
 
-/* Indices are read once: they may be memory that another thread writes. */
+/* Indices may be memory that another thread writes; offsets are tested where they are used, so this is for what it says. */
 static bool do_place_each(running *r, const uint32_t *w, size_t n)
 {
     int64_t *d = reg(r, w[1]);
-    const volatile int64_t *index = reg(r, w[2]);
-    uint64_t at = (uint64_t)*scalar(r, w[3]);
-    const uint64_t step = (uint64_t)*scalar(r, w[4]), stride = (uint64_t)*scalar(r, w[5]), size = (uint64_t)*scalar(r, w[6]);
-    const uint64_t behind = w[8] & RLX_KERNEL_FROM_END ? size : 0;
-    for (size_t i = 0; i < n; i++, at += step) {
+    const int64_t *index = reg(r, w[2]);
+    const uint64_t size = (uint64_t)*scalar(r, w[6]),
+                   p[] = { (uint64_t)*scalar(r, w[3]), (uint64_t)*scalar(r, w[4]), (uint64_t)*scalar(r, w[5]), size,
+                           w[8] & RLX_KERNEL_FROM_END ? size : 0 };
+    if (RLX_LIKELY(!((p[2] | size) >> 32) && rlx_place_strip(d, index, p, n)))
+        return true;
+    for (size_t i = 0; i < n; i++) {
         const int64_t k = index[i];
-        const uint64_t place = (uint64_t)k + (k < 0 ? behind : 0);
-        if (RLX_UNLIKELY(place >= size))
+        const uint64_t place = (uint64_t)k + (k < 0 ? p[4] : 0);
+        if (place >= size)
             return rlx_kernel_out_of_dim(r, w[7], w[8] & ~(uint32_t)RLX_KERNEL_FROM_END, (int64_t)place, (int64_t)size);
-        d[i] = (int64_t)(at + place * stride);
+        d[i] = (int64_t)(p[0] + i * p[1] + place * p[2]);
     }
     return true;
 }

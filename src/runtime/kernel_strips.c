@@ -331,6 +331,21 @@ void rlx_fill_strip(void *dp, const void *a, int klass, size_t n)
     }
 }
 
+RLX_CLONES bool rlx_place_strip(int64_t *d, const int64_t *index, const uint64_t *p, size_t n)
+{
+    const uint64_t step = p[1], last = p[3] - 1, behind = p[4];
+    const uint32_t stride = (uint32_t)p[2];
+    uint64_t at = p[0], wrong = 0;
+    EACH_OF(n) {
+        const int64_t k = index[i];
+        const uint64_t place = (uint64_t)k + ((uint64_t)(k < 0 ? -1 : 0) & behind);
+        wrong |= place | (last - place); /* the sign says so */
+        d[i] = (int64_t)(at + (uint64_t)(uint32_t)place * stride);
+        at += step;
+    }
+    return (int64_t)wrong >= 0;
+}
+
 void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
 {
     for (size_t i = 0; i < n; i++)
