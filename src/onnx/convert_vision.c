@@ -301,6 +301,45 @@ static const rlx_expr *cells_of(rlx_onnx_conv *c, const columns *k)
     return sum;
 }
 
+enum { MOST_PLANES = 32 };
+
+/* Few taps that are known, each of which moves the picture of its columns as a whole. */
+static bool is_in_planes(const columns *k, int64_t *taps)
+{
+    int64_t n;
+    bool is = rlx_int_literal(k->taps, taps) && *taps >= 1 && *taps <= MOST_PLANES;
+    for (size_t i = 0; i < k->n && is; i++)
+        is = k->strides[i] == 1 && rlx_int_literal(k->padded[i], &n) && rlx_int_literal(k->steps[i], &n) && rlx_int_literal(k->block[i], &n);
+    return is;
+}
+
+/* The sum of these pictures, each with zeros around it, in the order of taps: the padded image. */
+static const rlx_expr *sum_of_planes(rlx_onnx_conv *c, const columns *k, const rlx_expr *x, const rlx_prim *images,
+                                     const rlx_prim *channels, int64_t taps)
+{
+    const rlx_prim *all[3 + MOST_AXES] = { images, channels, k->taps }, *one[2 + MOST_AXES] = { images, channels };
+    memcpy(all + 3, k->steps, k->n * sizeof *all);
+    memcpy(one + 2, k->steps, k->n * sizeof *one);
+    const rlx_dtype own = rlx_onnx_dtype_of(c, x), wide = rlx_dtype_is_float(own) && rlx_dtype_bits(own) < 32 ? RELAX_FLOAT32 : own;
+    x = rlx_onnx_cast(c, rlx_onnx_reshape(c, x, all, 3 + k->n), wide);
+    const rlx_expr *sum = rlx_onnx_scalar(c, wide, 0);
+    for (int64_t tap = 0; tap < taps && x; tap++) {
+        const rlx_prim *at = rlx_int64(c->ctx, tap), *next = rlx_int64(c->ctx, tap + 1);
+        const rlx_expr *plane = rlx_onnx_reshape(c, rlx_onnx_slice(c, x, 2, at, next), one, 2 + k->n);
+        int64_t pads[2 * (2 + MOST_AXES)] = { 0 }, rest = tap, block = 1, steps = 0, padded = 0;
+        for (size_t i = k->n; i-- > 0; rest /= block) {
+            rlx_int_literal(k->block[i], &block);
+            rlx_int_literal(k->steps[i], &steps);
+            rlx_int_literal(k->padded[i], &padded);
+            pads[2 * (2 + i)] = rest % block * k->dilations[i];
+            pads[2 * (2 + i) + 1] = padded - steps - pads[2 * (2 + i)];
+        }
+        plane = rlx_onnx_call(c, "nn.pad", "x pad_width=I", plane, pads, 2 * (2 + k->n));
+        sum = rlx_onnx_call2(c, "add", sum, plane);
+    }
+    return rlx_onnx_cast(c, sum, own);
+}
+
 /* Each element of a column goes to its place in the padded image, where what meets is summed up. */
 RLX_ONNX_CONVERTER(convert_col2im)
 {
@@ -317,13 +356,20 @@ RLX_ONNX_CONVERTER(convert_col2im)
     const rlx_prim *rows[] = { rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, d[0], channels)),
                                rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, k.count, k.taps)) };
     const rlx_prim *to[] = { rows[0], k.cells }, *out[2 + MOST_AXES] = { d[0], channels };
+    int64_t taps;
+    const rlx_expr *y;
+    if (is_in_planes(&k, &taps)) {
+        y = sum_of_planes(c, &k, x, d[0], channels, taps);
+        goto cut;
+    }
     const rlx_expr *index = rlx_onnx_reshape(c, cells_of(c, &k), rows + 1, 1);
     index = rlx_onnx_call(c, "broadcast_to", "x x", index, rlx_shape_new(c->ctx, rows, 2));
-    const rlx_expr *y = rlx_onnx_full(c, to, 2, rlx_onnx_dtype_of(c, x), 0);
+    y = rlx_onnx_full(c, to, 2, rlx_onnx_dtype_of(c, x), 0);
     y = rlx_onnx_call(c, "scatter_elements", "x x x axis=i reduction=s", y, index, rlx_onnx_reshape(c, x, rows, 2), (int64_t)1,
                       "add");
     memcpy(out + 2, k.padded, k.n * sizeof *out);
     y = rlx_onnx_reshape(c, y, out, k.n + 2);
+cut:
     for (size_t i = 0; i < k.n && y; i++)
         if (k.pads[i] || k.pads[i + k.n]) {
             const rlx_prim *begin = rlx_int64(c->ctx, k.pads[i]);
