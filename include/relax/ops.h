@@ -1486,6 +1486,16 @@ static inline relax_expr *relax_r_image_resize3d(relax_context *ctx, const relax
     return relax_call_op_new(ctx, "relax.image.resize3d", 20, given, 2, map, 0);
 }
 
+/* R.image.sum_pixels: sums of pixels (n, c, pixel) at indices (n, k, place) times weights of
+ *   that shape, over k in its order: (n, c, place); pixels before the first are 0
+ */
+static inline relax_expr *relax_r_image_sum_pixels(relax_context *ctx, const relax_expr *data,
+        const relax_expr *index, const relax_expr *weight)
+{
+    const relax_expr *given[] = { data, index, weight };
+    return relax_call_op_new(ctx, "relax.image.sum_pixels", 22, given, 3, NULL, 0);
+}
+
 /* R.index_put: data with values put at indices that broadcast
  * defaults: accumulate False
  */

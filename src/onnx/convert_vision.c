@@ -13,10 +13,10 @@ static const rlx_expr *size_as(rlx_onnx_conv *c, const rlx_prim *p, rlx_dtype t)
 
 enum padding { ZEROS, BORDER, REFLECTION };
 typedef struct sampler {
-    const rlx_expr *x;                 /* a row of channels for each pixel, behind them one of zeros where they are wanted */
-    const rlx_expr *place[3];          /* of each spatial axis, in elements */
+    const rlx_expr *x;                 /* (image, channel, pixel) */
+    const rlx_expr *place[3];          /* of each spatial axis, in elements: (image, place) */
     const rlx_expr *size[3];           /* as numbers of the places' dtype */
-    const rlx_expr *count[3], *all;    /* as integers; pixels */
+    const rlx_expr *count[3];          /* as integers */
     size_t n;
     enum padding padding;
     bool corners;
@@ -42,11 +42,11 @@ static const rlx_expr *limited(rlx_onnx_conv *c, const sampler *s, const rlx_exp
                           rlx_onnx_with(c, "subtract", s->size[axis], 1));
 }
 
-/* The elements at whole places; zeros outside in that mode. */
-static const rlx_expr *fetch(rlx_onnx_conv *c, const sampler *s, const rlx_expr *const *at)
+/* Which pixels are at whole places, -1 outside where that is zero: (image, 1, place). */
+static const rlx_expr *pixels_at(rlx_onnx_conv *c, const sampler *s, const rlx_expr *const *at)
 {
+    static const int64_t one = 1;
     const rlx_expr *row = NULL, *inside = NULL;
-    int64_t last = (int64_t)s->n + 1;
     for (size_t i = 0; i < s->n; i++) {
         const rlx_expr *p = s->padding == REFLECTION ? reflected(c, s, at[i], i) : at[i];
         const rlx_expr *l = limited(c, s, p, i);
@@ -58,24 +58,8 @@ static const rlx_expr *fetch(rlx_onnx_conv *c, const sampler *s, const rlx_expr 
         row = row ? rlx_onnx_call2(c, "add", rlx_onnx_call2(c, "multiply", row, s->count[i]), index) : index;
     }
     if (inside)
-        row = rlx_onnx_where(c, inside, row, s->all);
-    return rlx_onnx_call(c, "gather_nd", "x x batch_dims=i", s->x, rlx_onnx_expand_dims(c, row, &last, 1), (int64_t)1);
-}
-
-/* Pixels as rows of channels. */
-static const rlx_expr *rows_of_pixels(rlx_onnx_conv *c, const rlx_expr *x, sampler *s)
-{
-    static const int64_t turn[] = { 0, 2, 1 }, more[] = { 0, 0, 0, 1, 0, 0 };
-    size_t rank;
-    const rlx_prim *const *d = rlx_onnx_dims(c, &x, &rank), *all = rlx_int64(c->ctx, 1);
-    if (!d)
-        return NULL;
-    for (size_t i = 0; i < s->n; i++)
-        all = rlx_fold_mul(c->ctx, all, d[2 + i]);
-    const rlx_prim *to[3] = { d[0], d[1], rlx_onnx_simplify(c, all) };
-    s->all = size_as(c, to[2], RELAX_INT64);
-    x = rlx_onnx_transpose(c, rlx_onnx_reshape(c, x, to, 3), turn, 3);
-    return s->padding == ZEROS ? rlx_onnx_call(c, "nn.pad", "x pad_width=I", x, more, (size_t)6) : x;
+        row = rlx_onnx_where(c, inside, row, rlx_onnx_scalar(c, RELAX_INT64, -1));
+    return rlx_onnx_expand_dims(c, row, &one, 1);
 }
 
 /* Weight of the tap at distance d (in elements) of a place. */
@@ -98,36 +82,62 @@ static const rlx_expr *tap_weight(rlx_onnx_conv *c, const rlx_expr *fraction, in
     return rlx_onnx_with(c, "add", rlx_onnx_call2(c, "multiply", y, d), -4 * a);
 }
 
+enum { MOST_CORNERS = 64 };
+
 static const rlx_expr *interpolate(rlx_onnx_conv *c, const sampler *s, bool cubic)
 {
-    int first = cubic ? -1 : 0, taps = cubic ? 4 : 2, total = 1;
-    int64_t last = (int64_t)s->n + 1;
-    const rlx_expr *base[3], *weights[3][4], *sum = NULL;
-    for (size_t i = 0; i < s->n; i++, total *= taps) {
+    static const int64_t one = 1;
+    int first = cubic ? -1 : 0, taps = cubic ? 4 : 2;
+    size_t total = 1;
+    const rlx_expr *base[3], *weights[3][4], *index[MOST_CORNERS], *weight[MOST_CORNERS];
+    for (size_t i = 0; i < s->n; i++, total *= (size_t)taps) {
         base[i] = rlx_onnx_call1(c, "floor", s->place[i]);
         const rlx_expr *f = rlx_onnx_call2(c, "subtract", s->place[i], base[i]);
         for (int k = 0; k < taps && f; k++)
             weights[i][k] = tap_weight(c, f, first + k, cubic);
     }
-    for (int k = 0; k < total && !c->failed; k++) {
+    for (size_t k = 0; k < total && !c->failed; k++) {
         const rlx_expr *at[3], *w = NULL;
-        for (size_t i = 0, rest = (size_t)k; i < s->n; i++, rest /= (size_t)taps) {
+        for (size_t i = 0, rest = k; i < s->n; i++, rest /= (size_t)taps) {
             int tap = (int)(rest % (size_t)taps);
             at[i] = rlx_onnx_with(c, "add", base[i], first + tap);
             w = w ? rlx_onnx_call2(c, "multiply", w, weights[i][tap]) : weights[i][tap];
         }
-        const rlx_expr *y = rlx_onnx_call2(
-            c, "multiply", fetch(c, s, at),
-            rlx_onnx_expand_dims(c, rlx_onnx_cast(c, w, s->t), &last, 1));
-        sum = sum ? rlx_onnx_call2(c, "add", sum, y) : y;
+        index[k] = pixels_at(c, s, at);
+        weight[k] = rlx_onnx_expand_dims(c, rlx_onnx_cast(c, w, s->t), &one, 1);
     }
-    return sum;
+    return c->failed ? NULL
+                     : rlx_onnx_call(c, "image.sum_pixels", "x x x", s->x, rlx_onnx_concat(c, index, total, 1),
+                                     rlx_onnx_concat(c, weight, total, 1));
+}
+
+/* The pixels themselves. */
+static const rlx_expr *nearest(rlx_onnx_conv *c, const sampler *s)
+{
+    static const int64_t more[] = { 0, 0, 0, 0, 0, 1 }, turn[] = { 0, 2, 1 };
+    const rlx_expr *at[3], *x = s->x;
+    for (size_t i = 0; i < s->n; i++)
+        at[i] = rlx_onnx_call1(c, "round", s->place[i]);
+    if (s->padding == ZEROS)
+        x = rlx_onnx_call(c, "nn.pad", "x pad_width=I", x, more, (size_t)6);
+    const rlx_expr *rows = rlx_onnx_transpose(c, x, turn, 3), *index = rlx_onnx_transpose(c, pixels_at(c, s, at), turn, 3);
+    return rlx_onnx_transpose(c, rlx_onnx_call(c, "gather_nd", "x x batch_dims=i", rows, index, (int64_t)1), turn, 3);
+}
+
+/* The product of sizes from `first` on. */
+static const rlx_prim *product_of(rlx_onnx_conv *c, const rlx_prim *const *d, size_t first, size_t end)
+{
+    const rlx_prim *all = rlx_int64(c->ctx, 1);
+    for (size_t i = first; i < end; i++)
+        all = rlx_fold_mul(c->ctx, all, d[i]);
+    return rlx_onnx_simplify(c, all);
 }
 
 RLX_ONNX_CONVERTER(convert_grid_sample)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *grid = rlx_onnx_input(c, 1);
     int rank = x ? rlx_onnx_rank(c, x) : -1;
+    size_t n, m;
     rlx_slice mode = rlx_onnx_string(c, "mode", "linear");
     rlx_slice pad = rlx_onnx_string(c, "padding_mode", "zeros");
     if (rank < 3 || rank > 5 || !grid)
@@ -137,16 +147,23 @@ RLX_ONNX_CONVERTER(convert_grid_sample)
     s.corners = rlx_onnx_int(c, "align_corners", 0) != 0;
     bool cubic = rlx_slice_is(mode, "cubic") || rlx_slice_is(mode, "bicubic");
     rlx_dtype g = rlx_onnx_dtype_of(c, grid);
-    int64_t back[5] = { 0, rank - 1 };
-    for (int i = 2; i < rank; i++)
-        back[i] = i - 1;
+    const rlx_prim *const *d = rlx_onnx_dims(c, &x, &n), *const *dg = d ? rlx_onnx_dims(c, &grid, &m) : NULL;
+    if (!dg)
+        return false;
+    if (m != n)
+        return rlx_onnx_fail(c, RLX_ON05, "the grid has rank %zu, expected %zu", m, n) != NULL;
+    const rlx_prim *pixels[] = { d[0], d[1], product_of(c, d, 2, n) }, *out[5] = { d[0], d[1] },
+                   *places[] = { dg[0], product_of(c, dg, 1, n - 1), dg[n - 1] };
+    memcpy(out + 2, dg + 1, s.n * sizeof *out);
     for (size_t i = 0; i < s.n; i++) {
-        s.size[i] = size_as(c, rlx_onnx_dim(c, x, i + 2), g);
-        s.count[i] = size_as(c, rlx_onnx_dim(c, x, i + 2), RELAX_INT64);
+        s.size[i] = size_as(c, rlx_onnx_dim(c, x, (int)i + 2), g);
+        s.count[i] = size_as(c, rlx_onnx_dim(c, x, (int)i + 2), RELAX_INT64);
+    }
+    grid = rlx_onnx_reshape(c, grid, places, 3);
+    for (size_t i = 0; i < s.n; i++) {
         /* the last axis of the grid begins with the last axis of the image */
         const rlx_expr *p = rlx_onnx_call(c, "take", "x x axis=i", grid,
-                                          rlx_onnx_scalar(c, RELAX_INT64, (double)(s.n - 1 - i)),
-                                          (int64_t)s.n + 1);
+                                          rlx_onnx_scalar(c, RELAX_INT64, (double)(s.n - 1 - i)), (int64_t)2);
         p = rlx_onnx_with(c, "add", p, 1);
         p = s.corners ? rlx_onnx_call2(c, "multiply", p, rlx_onnx_with(c, "subtract", s.size[i], 1))
                       : rlx_onnx_with(c, "subtract", rlx_onnx_call2(c, "multiply", p, s.size[i]), 1);
@@ -155,17 +172,9 @@ RLX_ONNX_CONVERTER(convert_grid_sample)
                      : s.padding == REFLECTION && !cubic ? reflected(c, &s, p, i)
                                                          : p;
     }
-    s.x = rows_of_pixels(c, x, &s);
-    const rlx_expr *y;
-    if (rlx_slice_is(mode, "nearest")) {
-        const rlx_expr *at[3];
-        for (size_t i = 0; i < s.n; i++)
-            at[i] = rlx_onnx_call1(c, "round", s.place[i]);
-        y = fetch(c, &s, at);
-    } else {
-        y = interpolate(c, &s, cubic);
-    }
-    return rlx_onnx_output(c, 0, rlx_onnx_transpose(c, y, back, (size_t)rank));
+    s.x = rlx_onnx_reshape(c, x, pixels, 3);
+    const rlx_expr *y = rlx_slice_is(mode, "nearest") ? nearest(c, &s) : interpolate(c, &s, cubic);
+    return rlx_onnx_output(c, 0, rlx_onnx_reshape(c, y, out, n));
 }
 
 /* Places between -1 and 1 along one axis, in the shape of the grid's base. */

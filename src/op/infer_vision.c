@@ -64,6 +64,39 @@ const rlx_sinfo *rlx_infer_grid_sample(rlx_infer *in)
     return rlx_infer_dims_result(in, &out, x->dtype, x->vdevice);
 }
 
+/* (N, C, R), (N, K, P) and (N, K, P) to (N, C, P) */
+const rlx_sinfo *rlx_infer_sum_pixels(rlx_infer *in)
+{
+    const rlx_tensor_sinfo *t[3] = { NULL };
+    const rlx_prim *const *d[3];
+    rlx_dims out;
+    size_t n;
+    for (size_t i = 0; i < 3; i++)
+        if (!(t[i] = rlx_infer_tensor(in, i)) || !rank_is(in, t[i], i, 3))
+            return NULL;
+    if (!rlx_infer_float(in, t[0]->dtype))
+        return NULL;
+    if (t[1]->dtype != RELAX_INT64 && t[1]->dtype != RELAX_VOID)
+        return rlx_infer_fail(in, "index is %s, expected int64", rlx_show(in->ctx, &t[1]->node));
+    if (t[2]->dtype != t[0]->dtype && t[2]->dtype != RELAX_VOID && t[0]->dtype != RELAX_VOID)
+        return rlx_infer_fail(in, "weight is %s, expected the dtype of data", rlx_show(in->ctx, &t[2]->node));
+    for (size_t i = 0; i < 3; i++)
+        d[i] = rlx_literal_dims(t[i], &n);
+    if (!d[0] || !d[1])
+        return rlx_infer_rank_result(in, 3, t[0]->dtype, t[0]->vdevice);
+    for (size_t i = 0; i < 3; i++) {
+        int64_t a, b;
+        if (d[2] && rlx_int_literal(d[1][i], &a) && rlx_int_literal(d[2][i], &b) && a != b)
+            return rlx_infer_fail(in, "index and weight have %lld and %lld elements in dimension %zu", (long long)a, (long long)b, i);
+    }
+    if (!rlx_dims_init(in, &out, 3))
+        return NULL;
+    out.at[0] = d[0][0];
+    out.at[1] = d[0][1];
+    out.at[2] = d[1][2];
+    return rlx_infer_dims_result(in, &out, t[0]->dtype, t[0]->vdevice);
+}
+
 /* (N, C, H, W) and regions (K, 5) to (K, C, pooled, pooled) */
 const rlx_sinfo *rlx_infer_roi(rlx_infer *in)
 {

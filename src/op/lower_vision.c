@@ -174,6 +174,174 @@ const rlx_prim_func *rlx_lower_grid_sample(rlx_lower_request *l)
     return rlx_lowering_mapped(&b, &v.out, sampled, &v);
 }
 
+/* Where the block reads is computed inside of it, so that it says all of the tensor. */
+static void reads_all(rlx_lowering *b, const rlx_lowering_tensor *x)
+{
+    rlx_lowering_list mins = { .n = x->shape.sizes.n };
+    for (size_t i = 0; i < mins.n; i++)
+        mins.at[i] = whole(b, 0);
+    rlx_tir_region(&b->t, false, x->buffer, rlx_lowering_items(&mins), rlx_lowering_items(&x->shape.sizes));
+}
+
+/*- ---- sum_pixels --------------------------------------------------------------------------------
+ *
+ *     pixel[n, r, c]      images with their channels last, a row of zeros behind each
+ *     for n, and tiles of places:
+ *         for k:
+ *             tap[p, c] = pixel[n, index[n, k, p], c]
+ *             sum[p, c] = sum[p, c] + tap[p, c] * weight[n, k, p]
+ *         out[n, c, p] = sum[p, c]
+ *
+ * For a few channels elements are picked one by one.
+ */
+enum { FEW_CHANNELS = 8, MOST_TAPS = 64, ELEMENTS_OF_TILE = 4096, ROWS_OF_TILE = 64 };
+typedef struct picks {
+    rlx_lowering_tensor x, index, weight, out;
+    const rlx_prim *images, *channels, *pixels, *places;
+    const rlx_buffer *pixel, *tap, *product, *sum;
+    const rlx_prim *image, *first, *rows;       /* of a tile */
+    int64_t taps;
+} picks;
+
+/* The row of zeros for what lies before the first. */
+static const rlx_prim *picked(rlx_lowering *b, const picks *s, const rlx_prim *image, int64_t tap, const rlx_prim *place)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *k = rlx_tir_load(t, s->index.buffer, RLX_TIR_LIST(image, whole(b, tap), place));
+    return rlx_tir_select(t, rlx_tir_lt(t, k, whole(b, 0)), s->pixels, k);
+}
+
+static const rlx_prim *weight_of(rlx_lowering *b, const picks *s, const rlx_prim *image, int64_t tap, const rlx_prim *place)
+{
+    return rlx_tir_load(&b->t, s->weight.buffer, RLX_TIR_LIST(image, whole(b, tap), place));
+}
+
+static void copy_pixels(rlx_lowering *b, picks *s, bool last)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *more = rlx_tir_add(t, s->pixels, whole(b, 1));
+    rlx_lowering_list sizes = { { s->images, s->pixels, s->channels }, 3 }, at;
+    s->pixel = rlx_tir_alloc(t, "pixel", s->x.dtype, last ? RLX_TIR_LIST(s->images, more, s->channels) : RLX_TIR_LIST(s->images, s->channels, more));
+    for (int border = 0; border < 2; border++) {
+        sizes.at[1] = border ? whole(b, 1) : s->pixels;
+        rlx_lowering_open(b, border ? "nothing" : "pixel", &sizes, &at);
+        const rlx_prim *n = at.at[0], *r = border ? s->pixels : at.at[1], *c = at.at[2];
+        rlx_tir_store(t, s->pixel, last ? RLX_TIR_LIST(n, r, c) : RLX_TIR_LIST(n, c, r),
+                      border ? rlx_tir_number(t, s->x.dtype, 0) : rlx_tir_load(t, s->x.buffer, RLX_TIR_LIST(n, c, r)));
+        rlx_tir_end_block(t);
+    }
+}
+
+static const rlx_prim *sum_of_elements(rlx_lowering *b, void *user, const rlx_lowering_list *at)
+{
+    const picks *s = user;
+    rlx_tir *t = &b->t;
+    const rlx_prim *sum = NULL;
+    for (int64_t k = 0; k < s->taps; k++) {
+        const rlx_prim *x = rlx_tir_load(t, s->pixel, RLX_TIR_LIST(at->at[0], at->at[1], picked(b, s, at->at[0], k, at->at[2])));
+        x = rlx_tir_mul(t, x, weight_of(b, s, at->at[0], k, at->at[2]));
+        sum = sum ? rlx_tir_add(t, sum, x) : x;
+    }
+    return sum ? sum : rlx_tir_number(t, s->x.dtype, 0);
+}
+
+static void open_tile(rlx_lowering *b, picks *s, int64_t rows)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *most = whole(b, rows), *zero = whole(b, 0);
+    const rlx_prim *tiles = rlx_tir_floor_div(t, rlx_tir_add(t, s->places, whole(b, rows - 1)), most);
+    rlx_tir_begin_block(t, b->l->name.data);
+    s->image = rlx_tir_spatial(t, "n", s->images);
+    s->first = rlx_tir_mul(t, rlx_tir_spatial(t, "tile", tiles), most);
+    reads_all(b, &s->index);
+    reads_all(b, &s->weight);
+    rlx_tir_region(t, false, s->pixel, RLX_TIR_LIST(zero, zero, zero),
+                   RLX_TIR_LIST(s->images, rlx_tir_add(t, s->pixels, whole(b, 1)), s->channels));
+    rlx_prim_list row = RLX_TIR_LIST(most, s->channels);
+    s->tap = rlx_tir_alloc(t, "tap", s->x.dtype, row);
+    s->product = rlx_tir_alloc(t, "product", s->x.dtype, row);
+    s->sum = rlx_tir_alloc(t, "sum", s->x.dtype, row);
+    s->rows = rlx_tir_min(t, most, rlx_tir_sub(t, s->places, s->first));
+}
+
+static void open_places(rlx_lowering *b, const picks *s, const rlx_prim **at)
+{
+    at[0] = rlx_tir_for(&b->t, "p", NULL, s->rows, RLX_FOR_SERIAL);
+    at[1] = rlx_tir_for(&b->t, "c", NULL, s->channels, RLX_FOR_SERIAL);
+}
+
+static void close_places(rlx_lowering *b)
+{
+    rlx_tir_end_for(&b->t);
+    rlx_tir_end_for(&b->t);
+}
+
+static void add_tap(rlx_lowering *b, const picks *s, int64_t k)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *at[2];
+    open_places(b, s, at);
+    const rlx_prim *row = picked(b, s, s->image, k, rlx_tir_add(t, s->first, at[0]));
+    rlx_tir_store(t, s->tap, RLX_TIR_ITEMS(at, 2), rlx_tir_load(t, s->pixel, RLX_TIR_LIST(s->image, row, at[1])));
+    close_places(b);
+    open_places(b, s, at);
+    const rlx_prim *w = weight_of(b, s, s->image, k, rlx_tir_add(t, s->first, at[0]));
+    rlx_tir_store(t, k ? s->product : s->sum, RLX_TIR_ITEMS(at, 2), rlx_tir_mul(t, rlx_tir_load(t, s->tap, RLX_TIR_ITEMS(at, 2)), w));
+    close_places(b);
+    if (!k)
+        return;
+    open_places(b, s, at);
+    rlx_tir_store(t, s->sum, RLX_TIR_ITEMS(at, 2),
+                  rlx_tir_add(t, rlx_tir_load(t, s->sum, RLX_TIR_ITEMS(at, 2)), rlx_tir_load(t, s->product, RLX_TIR_ITEMS(at, 2))));
+    close_places(b);
+}
+
+static void sum_tiles(rlx_lowering *b, picks *s, int64_t rows)
+{
+    rlx_tir *t = &b->t;
+    const rlx_prim *at[2];
+    open_tile(b, s, rows);
+    for (int64_t k = 0; k < s->taps; k++)
+        add_tap(b, s, k);
+    at[1] = rlx_tir_for(t, "c", NULL, s->channels, RLX_FOR_SERIAL);
+    at[0] = rlx_tir_for(t, "p", NULL, s->rows, RLX_FOR_SERIAL);
+    rlx_tir_store(t, s->out.buffer, RLX_TIR_LIST(s->image, at[1], rlx_tir_add(t, s->first, at[0])),
+                  rlx_tir_load(t, s->sum, RLX_TIR_ITEMS(at, 2)));
+    close_places(b);
+    rlx_tir_end_block(t);
+}
+
+const rlx_prim_func *rlx_lower_sum_pixels(rlx_lower_request *l)
+{
+    rlx_lowering b;
+    picks s = { .taps = 0 };
+    int64_t channels = -1;
+    rlx_lowering_begin(&b, l);
+    rlx_lowering_trust(&b, 0, 0, 1, 0);
+    for (size_t i = 0; i < 3; i++)
+        rlx_lowering_trust(&b, 1, i, 2, i);
+    if (!rlx_lowering_input(&b, 0, &s.x) || !rlx_lowering_input(&b, 1, &s.index) || !rlx_lowering_input(&b, 2, &s.weight) ||
+        !rlx_lowering_output(&b, NULL, &s.out))
+        return rlx_lowering_end(&b);
+    s.images = s.x.shape.sizes.at[0];
+    s.channels = s.x.shape.sizes.at[1];
+    s.pixels = s.x.shape.sizes.at[2];
+    s.places = s.index.shape.sizes.at[2];
+    if (s.weight.dtype != s.x.dtype || s.index.dtype != RELAX_INT64)
+        rlx_lowering_refuse_dtype(&b);
+    else if (!rlx_int_literal(s.index.shape.sizes.at[1], &s.taps) || s.taps > MOST_TAPS)
+        rlx_lowering_give_up(&b, "how many pixels are summed up is not known, or above 64");
+    if (b.why)
+        return rlx_lowering_end(&b);
+    const bool few = s.taps < 1 || (rlx_int_literal(s.channels, &channels) && channels <= FEW_CHANNELS);
+    copy_pixels(&b, &s, !few);
+    if (few)
+        return rlx_lowering_mapped(&b, &s.out, sum_of_elements, &s);
+    int64_t rows = channels > 0 ? ELEMENTS_OF_TILE / channels : ROWS_OF_TILE;
+    sum_tiles(&b, &s, rows < ROWS_OF_TILE ? ROWS_OF_TILE : rows);
+    return rlx_lowering_end(&b);
+}
+
 /*- ---- regions of interest ---------------------------------------------------------------------
  *
  *     for k, p, q in T.grid(regions, bins, bins):
@@ -241,15 +409,6 @@ typedef struct bin {
     const rlx_prim *k, *place[2], *image, *channel;
     const rlx_buffer *best;
 } bin;
-
-/* Where the block reads is computed inside of it, so that it says all of the tensor. */
-static void reads_all(rlx_lowering *b, const rlx_lowering_tensor *x)
-{
-    rlx_lowering_list mins = { .n = x->shape.sizes.n };
-    for (size_t i = 0; i < mins.n; i++)
-        mins.at[i] = whole(b, 0);
-    rlx_tir_region(&b->t, false, x->buffer, rlx_lowering_items(&mins), rlx_lowering_items(&x->shape.sizes));
-}
 
 /* Opens the block over bins, with `start` in best. */
 static void open_bin(rlx_lowering *b, vision *v, bin *o, rlx_dtype dtype, const rlx_prim *start)
@@ -345,7 +504,7 @@ enum { MOST_SAMPLES = 1 << 15, MOST_ROWS = 64 };
 typedef struct bin_side { const rlx_prim *first, *extent, *count; } bin_side;
 
 typedef struct samples {
-    const rlx_prim *k, *p, *image, *rows, *channels;
+    const rlx_prim *k, *p, *image, *rows, *channels, *all; /* all: rows of pixels */
     bin_side side[2];
     const rlx_buffer *pixel, *number[2], *at[4], *share[4], *tap, *product, *sample, *sum;
 } samples;
@@ -386,12 +545,12 @@ static void lay_pixels(rlx_lowering *b, vision *v, samples *s)
 {
     rlx_tir *t = &b->t;
     const rlx_prim *images = rlx_tir_max(t, image_size(v, &v->x, 0), whole(b, 1)), *picture = picture_size(b, v);
-    const rlx_prim *all = rlx_tir_mul(t, images, rlx_tir_add(t, picture, whole(b, 1)));
+    s->all = rlx_tir_mul(t, images, rlx_tir_add(t, picture, whole(b, 1)));
     rlx_lowering_list sizes = { .n = 4 }, at;
     for (size_t i = 0; i < 4; i++)
         sizes.at[i] = image_size(v, &v->x, i == 0 ? 0 : i == 3 ? 1 : i + 1);
     s->channels = sizes.at[3];
-    s->pixel = rlx_tir_alloc(t, "pixel", v->x.dtype, RLX_TIR_LIST(all, s->channels));
+    s->pixel = rlx_tir_alloc(t, "pixel", v->x.dtype, RLX_TIR_LIST(s->all, s->channels));
     rlx_lowering_open(b, "pixel", &sizes, &at);
     rlx_tir_store(t, s->pixel, RLX_TIR_LIST(pixel_row(b, v, at.at[0], at.at[1], at.at[2]), at.at[3]),
                   image_load(b, v, at.at[0], at.at[3], at.at[1], at.at[2]));
@@ -438,7 +597,7 @@ static void open_region(rlx_lowering *b, vision *v, samples *s)
     s->k = rlx_tir_spatial(t, "k", image_size(v, &v->out, 0));
     s->p = s->number[0] ? NULL : rlx_tir_spatial(t, "p", image_size(v, &v->out, 2));
     reads_all(b, &v->g);
-    rlx_tir_region(t, false, s->pixel, RLX_TIR_LIST(zero, zero), (rlx_prim_list){ s->pixel->shape, 2 });
+    rlx_tir_region(t, false, s->pixel, RLX_TIR_LIST(zero, zero), RLX_TIR_LIST(s->all, s->channels));
     for (size_t i = 0; i < 2; i++)
         if (s->number[i])
             rlx_tir_region(t, false, s->number[i], RLX_TIR_LIST(zero), table);

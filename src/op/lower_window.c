@@ -1096,7 +1096,8 @@ static void pool_by_axes(window *w)
     memcpy(sizes.at, w->x.size + 2, w->n * sizeof *sizes.at);
     if (!w->direct) {
         spread_part(w);
-        memcpy(sizes.at, w->spread->shape, w->n * sizeof *sizes.at);
+        for (size_t i = 0; i < w->n && w->spread; i++)
+            sizes.at[i] = w->spread->shape[i];
     }
     const rlx_buffer *from = w->direct ? w->x.t.buffer : w->spread;
     for (size_t i = w->n; i-- > 0;) {

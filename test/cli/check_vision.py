@@ -438,7 +438,10 @@ every_way(["R.median(x0)", "R.median(x0, axis=[2])", "R.nn.max_pool2d_with_indic
            'R.image.resize3d(x9, R.shape([3, 2, 5]), method="cubic")', "R.image.resize1d(R.squeeze(x0, axis=[0]), R.shape([3]))", "R.random.normal(R.shape([3, 50]), seed=7)",
            'R.random.uniform(R.shape([50]), "float16", seed=7)', "R.linalg.det(x10)", f"R.vision.dynamic_non_max_suppression(x5, x6, {limit})",
            f"R.vision.all_class_non_max_suppression(x5, x6, {limit})", f'R.vision.all_class_non_max_suppression(x5, x6, {limit}, output_format="tensorflow")',
+           "R.image.sum_pixels(R.reshape(x0, R.shape([1, 3, 42])), x11, x12)", "R.image.sum_pixels(R.reshape(x1, R.shape([1, 16, 28])), x11, x12)",
            "R.vision.get_valid_counts(x5, score_threshold=1.0)", "R.vision.multibox_transform_loc(x6, R.reshape(x5, R.shape([1, 28])), x5)"],
           [quarters(1, 3, 6, 7), quarters(1, 8, 7, 8), quarters(2, 3, 2, 2), quarters(1, 4, 7, 8), (rois[[0, 3, 4]] * [[0, 1, 1, 1, 1]]).astype(np.float32),
-           some_boxes(1, 7), quarters(1, 2, 7), np.array([0.5]), np.array([0.25, 1.5], np.float32), quarters(1, 2, 3, 4, 5), quarters(3, 8, 8)])
+           some_boxes(1, 7), quarters(1, 2, 7), np.array([0.5]), np.array([0.25, 1.5], np.float32), quarters(1, 2, 3, 4, 5), quarters(3, 8, 8), rng.randint(-1, 28, (1, 3, 300)), quarters(1, 3, 300)])
+refused("R.image.sum_pixels(x0, x1, x2)", [quarters(1, 2, 3), np.array([[[0, 3]]]), quarters(1, 1, 2)], "RT09")
+refused("R.image.sum_pixels(x0, x1, x2)", [quarters(1, 12, 3), np.array([[[0, 4]]]), quarters(1, 1, 2)], "RT09")
 done()

@@ -334,6 +334,8 @@ DETECTION = [
     Case("R.vision.roi_align(x0, x1, (2, 2), 1.0)", [image, rois], dtypes=FLOATS),
     Case('R.vision.roi_align(x0, x1, (2, 2), 1.0, 2, mode="max_corner")', [image, rois], dtypes=FLOATS),
     Case("R.vision.roi_pool(x0, x1, (2, 2), 1.0)", [image, rois], dtypes=FLOATS),
+    Case("R.image.sum_pixels(x0, x1, x2)", [D(some(1, 2, 5)), np.array([[[0, 4, -1], [2, 1, 3]]]), D(some(1, 2, 3))], dtypes=FLOATS),
+    Case("R.image.sum_pixels(x0, x1, x2)", [D(some(1, 12, 5)), np.array([[[0, 4, -1], [2, 1, 3]]]), D(some(1, 2, 3))], dtypes=FLOATS),
     Case("R.vision.get_valid_counts(x0, score_threshold=2.0)", [boxes], dtypes=FLOATS, result="int32"),
     Case("R.vision.non_max_suppression(x0, x1, x2, coord_start=0, id_index=-1)", [boxes, np.array([5], i32), np.arange(5, dtype=i32).reshape(1, 5)], dtypes=FLOATS, result="int32"),
     Case("R.vision.non_max_suppression(x0, x1, x2, coord_start=0, id_index=-1, return_indices=False, soft_nms_sigma=0.5)",

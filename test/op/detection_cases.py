@@ -14,6 +14,23 @@ def add(case, Text):
         case("nn.max_pool2d_with_indices", [("float32", x)], [("float32", np.maximum(left, right)), ("int64", np.where(right > left, places[..., 1:], places[..., :-1]))],
              pool_size=[1, 2], column_major=columns)
 
+    # windows beyond the borders: the first greatest one, or number, of those that are inside
+    y = x.copy()
+    y[0, 0, 1, 1:3], y[0, 1, 2, 3], y[0, 1, :2, :2] = np.nan, np.nan, -np.inf
+    z = np.pad(np.where(np.isnan(y), np.inf, y), ((0, 0), (0, 0), (2, 1), (1, 2)), constant_values=-np.inf)
+    inside = np.pad(at, ((0, 0), (0, 0), (2, 1), (1, 2)), constant_values=-1)
+    steps = [(slice(None), slice(None), slice(k, k + 5, 2), slice(j, j + 7, 3)) for k in range(0, 3, 2) for j in range(3)]
+    best, where = np.full((1, 2, 3, 3), -np.inf), np.full((1, 2, 3, 3), -1)
+    for s in steps:
+        better = (inside[s] >= 0) & ((where < 0) | (z[s] > best))
+        best, where = np.where(better, z[s], best), np.where(better, inside[s], where)
+    case("nn.max_pool2d_with_indices", [("float32", y)], [("float32", np.where(best == np.inf, np.nan, best)), ("int64", where)],
+         pool_size=[2, 3], strides=[2, 3], dilation=[2, 1], padding=[2, 1, 1, 2])
+
+    # large windows, axis by axis
+    wide = np.pad(x, ((0, 0), (0, 0), (2, 2), (1, 1)), constant_values=-np.inf)
+    case("nn.max_pool2d", [("float32", x)], ("float32", np.lib.stride_tricks.sliding_window_view(wide, (5, 3), (2, 3)).max((4, 5))), pool_size=[5, 3], padding=[2, 1])
+
     # windows of one element, moved by whole pixels: what lies outside is 0
     offset = np.zeros((1, 2, 4, 6), np.float32)
     offset[:, 0], offset[:, 1] = 1, -2
@@ -34,6 +51,20 @@ def add(case, Text):
     for ratio in (1, -1):
         case("vision.roi_align", [("float32", x), ("float32", corners)], ("float32", middles), 1e-6, pooled_size=[2, 2], spatial_scale=1.0, sample_ratio=ratio, mode=Text("avg"))
     case("vision.roi_align", [("float32", x), ("float32", corners)], ("float32", middles), 1e-6, pooled_size=[2, 2], spatial_scale=1.0, sample_ratio=1, mode=Text("max"))
+
+    # a region of the middles of 9 * 8 bins, many for one tile
+    slope = np.arange(96, dtype=np.float32).reshape(1, 1, 8, 12)
+    bins = np.array([[0, 0.5, 0.5, 8.5, 5]], np.float32)
+    case("vision.roi_align", [("float32", slope), ("float32", bins)], ("float32", (12 * (0.75 + np.arange(9) / 2)[:, None] + 1 + np.arange(8)).reshape(1, 1, 9, 8)), 1e-6,
+         pooled_size=[9, 8], spatial_scale=1.0, sample_ratio=1, mode=Text("avg"))
+
+    # pixels times weights, in all channels; what lies before the first is 0
+    for channels in (2, 12):
+        pixels = np.arange(2 * channels * 5, dtype=np.float32).reshape(2, channels, 5)
+        index = np.array([[[0, 4, -1], [2, -3, 1]], [[3, 3, 0], [4, 1, 2]]])
+        share = np.array([[[1, 2, 3], [0.5, 4, 5]], [[2, 0.25, 8], [1, 1, -1]]], np.float32)
+        taken = np.where(index[:, :, None] < 0, 0, np.take_along_axis(pixels[:, None], np.maximum(index, 0)[:, :, None], 3))
+        case("image.sum_pixels", [("float32", pixels), ("int64", index), ("float32", share)], ("float32", (taken * share[:, :, None]).sum(1)))
 
     # scores as they are; anchors that nothing moves
     scores = np.array([[[0.25, 0.5], [0.75, 0.5]]], np.float32)
