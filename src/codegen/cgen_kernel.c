@@ -285,6 +285,20 @@ static void store_each(rlx_cgen_kernel *g, uint32_t at)
     store(g, c_word_at(g, at + 1), offset, v);
 }
 
+static void add_each(rlx_cgen_kernel *g, uint32_t at)
+{
+    take(g, at);
+    const rlx_cgen_value offset = rlx_cgen_operand(g, c_word_at(g, at + 2)), v = rlx_cgen_operand(g, c_word_at(g, at + 3));
+    settle(g, false);
+    say_value(g, g->buffers[c_word_at(g, at + 1)]);
+    say(g, "[");
+    say_value(g, offset);
+    say(g, "] += ");
+    say_value(g, v);
+    say(g, ";");
+    end_line(g);
+}
+
 static rlx_cgen_value place_of_view(rlx_cgen_kernel *g, uint32_t at)
 {
     rlx_cgen_value v = rlx_cgen_operand(g, c_word_at(g, at + 3));
@@ -995,6 +1009,7 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
         return;
     }
     case RLX_K_STORE_EACH: store_each(g, at); return;
+    case RLX_K_ADD_EACH: add_each(g, at); return;
     case RLX_K_VIEW_OUT: g->values[c_word_at(g, at + 1)] = place_of_view(g, at); return;
     case RLX_K_BROADCAST: broadcast(g, at); return;
     case RLX_K_IOTA: define(g, at, rlx_cgen_operand(g, c_word_at(g, at + 2)), true); return;

@@ -131,7 +131,7 @@ static bool follow(rlx_cgen_kernel *g, uint32_t at, uint32_t op)
 
 static void note_operands(rlx_cgen_kernel *g, uint32_t at, uint32_t op, uint32_t *made_at)
 {
-    g->each |= op == RLX_K_STORE_EACH;
+    g->each |= op == RLX_K_STORE_EACH || op == RLX_K_ADD_EACH;
     const char *letters = rlx_kernel_ops[op].operands;
     for (uint32_t i = 0; letters[i]; i++) {
         uint32_t w = c_word_at(g, at + 1 + i);

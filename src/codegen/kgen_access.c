@@ -555,6 +555,19 @@ static void store_rows(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *to
         rlx_kgen_free_temp(w, from.off);
 }
 
+/* Each element is added to what is there. */
+static bool add_each(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_buffer_store *s, const place_of *p)
+{
+    const rlx_kgen_value v = rlx_kgen_widen(w, rlx_kgen_real(w, rlx_kgen_expr(w, rlx_as_binary(s->value)->b, RLX_KGEN_ALWAYS)));
+    if (rlx_kgen_failed(w))
+        return false;
+    RLX_KGEN_EMIT(w, w->top, RLX_K_ADD_EACH, b->index, rlx_kgen_widen(w, p->off).reg, v.reg);
+    rlx_kgen_free_temp(w, p->off);
+    rlx_kgen_done(w, rlx_as_binary(s->value)->b);
+    rlx_kgen_forget_loads(w);
+    return true;
+}
+
 bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
 {
     rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, s->buffer);
@@ -568,6 +581,8 @@ bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
     if (w->rows.data[b->index].kind == RLX_KERNEL_BUFFER_CONST)
         return rlx_kgen_fail(w, "a store to the constant %s",
                              b->buffer->name ? b->buffer->name->data : "?");
+    if (w->nest && w->nest->plan->adds)
+        return add_each(w, b, s, &p);
     if (w->nest && w->nest->plan->row >= 0)
         store_rows(w, b, &p, rlx_as_buffer_load(s->value));
     else if (p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && is_native(b->elem))

@@ -355,9 +355,9 @@ static void put_at(scatter *s, const rlx_lowering_list *to, const rlx_lowering_l
 {
     rlx_tir *t = &s->b.t;
     rlx_lowering_list at = *to;
-    for (size_t i = 0; i < at.n; i++)
-        /* a loop stays what moves the place; what is wanted once is no name */
-        if (!at.at[i] || (at.at[i]->kind != RLX_NODE_PRIM_VAR && (s->how != UPDATE || s->count)))
+    const bool in_strips = s->how == UPDATE || (s->how == ADD && s->wide == RELAX_FLOAT32);
+    for (size_t i = 0; i < at.n && !in_strips; i++)
+        if (!at.at[i] || at.at[i]->kind != RLX_NODE_PRIM_VAR) /* a loop stays what moves the place */
             at.at[i] = rlx_tir_let(t, "at", at.at[i]);
     const rlx_prim *x = rlx_tir_cast(t, s->wide, load(&s->b, &s->updates, index));
     const rlx_prim *old = rlx_tir_load(t, s->sum, rlx_lowering_items(&at));

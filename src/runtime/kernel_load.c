@@ -489,6 +489,7 @@ static bool check_rest(loading *l, instruction *in)
     case RLX_K_COPY:
         ok = rlx_micro_find(NULL)->copy[l->buffers[operand(l, in, 'B')].elem][in->elem];
         break;
+    case RLX_K_ADD_EACH: ok = in->elem == RLX_ELEM_F32; break;
     case RLX_K_COPY_ROWS: ok = l->buffers[operand(l, in, 'B')].elem == in->elem; break;
     case RLX_K_REDUCE:
         ok = operand(l, in, 'n') < RLX_KERNEL_REDUCE_COUNT &&

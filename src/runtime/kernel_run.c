@@ -268,6 +268,21 @@ static bool do_each(running *r, const uint32_t *w, size_t n, bool store)
     return wrong < 0 ? true : rlx_kernel_out_of_buffer(r, b, at[wrong]);
 }
 
+static bool do_add_each(running *r, const uint32_t *w, size_t n)
+{
+    const volatile int64_t *at = reg(r, w[2]);
+    const float *a = reg(r, w[3]);
+    float *p = (float *)(void *)r->views[w[1]].data;
+    const uint64_t count = (uint64_t)r->views[w[1]].count;
+    for (size_t i = 0; i < n; i++) {
+        const int64_t k = at[i];
+        if (RLX_UNLIKELY((uint64_t)k >= count))
+            return rlx_kernel_out_of_buffer(r, w[1], k);
+        p[k] += a[i];
+    }
+    return true;
+}
+
 /* Rows are copied in pieces, so that long ones can be stopped. Offsets are read once: they may be memory that is written. */
 static bool do_copy_rows(running *r, const uint32_t *w, size_t n)
 {
@@ -555,6 +570,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_STORE: TRY(do_access(r, w, n, false, true), 3)
         case RLX_K_STORE_STRIDED: TRY(do_access(r, w, n, true, true), 4)
         case RLX_K_STORE_EACH: TRY(do_each(r, w, n, true), 4)
+        case RLX_K_ADD_EACH: TRY(do_add_each(r, w, n), 3)
         case RLX_K_VIEW: case RLX_K_VIEW_OUT: TRY(rlx_kernel_view_strip(r, w, n), 3)
         case RLX_K_BROADCAST: {
             int64_t most = X(3) < 0 ? 0 : least(X(3), RLX_KERNEL_STRIP);

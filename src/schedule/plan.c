@@ -462,14 +462,30 @@ static int64_t score_strip(const planner *p, size_t loop)
     return points * 16 + (extent < 4 ? -400 : extent < 16 ? -100 : 0);
 }
 
-/* One store at places that data says, to memory that is not read: elements of the innermost loop may come in strips, if each is stored
- * behind the one before. */
-static bool is_in_order(const planner *p)
+/* place = place + a value, of float32. */
+static const rlx_node *own_of_sum(const rlx_nest_plan *n)
+{
+    const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
+    const rlx_binary *sum = s && s->value->kind == RLX_NODE_ADD ? rlx_as_binary(s->value) : NULL;
+    const rlx_buffer_load *own = sum ? rlx_as_buffer_load(sum->a) : NULL;
+    return own && own->buffer == s->buffer && !own->predicate && !s->predicate && rlx_as_buffer(s->buffer)->dtype == RELAX_FLOAT32
+               ? &own->node
+               : NULL;
+}
+
+/* One store at places that data says, to memory that is not read, or added to: elements of the innermost loop may come in strips, if
+ * each is stored behind the one before. */
+static bool is_in_order(const planner *p, bool *adds)
 {
     const rlx_nest_plan *n = p->plan;
+    const rlx_node *own = own_of_sum(n);
     bool is = p->num_stores == 1 && !p->guarded && walk_along(&n->accesses.data[0], n->count - 1) == RLX_PLAN_SCATTERED;
+    *adds = false;
     for (size_t i = 1; i < n->accesses.len && is; i++)
-        is = !rlx_plan_share_memory(&n->accesses.data[0], &n->accesses.data[i]);
+        if (rlx_plan_share_memory(&n->accesses.data[0], &n->accesses.data[i])) {
+            is = own == n->accesses.data[i].node && !*adds;
+            *adds = true;
+        }
     return is;
 }
 
@@ -477,14 +493,16 @@ static void choose_strip(planner *p)
 {
     rlx_nest_plan *n = p->plan;
     int64_t best = INT64_MIN;
+    bool adds = false, in_order = is_in_order(p, &adds);
     for (size_t i = 0; i < n->count; i++) {
-        bool may = n->loops[i].determined || (i + 1 == n->count && is_in_order(p));
+        bool may = n->loops[i].determined || (i + 1 == n->count && in_order);
         int64_t points = may ? score_strip(p, i) : INT64_MIN;
         if (may && points >= best) {
             best = points;
             n->strip = (int)i;
         }
     }
+    n->adds = adds && n->strip >= 0 && !n->loops[n->strip].determined;
 }
 
 /* Does an access go on in loop `outer` where the strip's range ends? */

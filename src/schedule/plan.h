@@ -203,6 +203,7 @@ typedef struct rlx_nest_plan {
     uint8_t order[RLX_PLAN_MAX_NEST];       /* loops that stay loops, outermost first */
     size_t num_order;
     int strip;                     /* -1: none */
+    bool adds;                     /* ORDERED: each element is added to what is there */
     int row;                       /* -1, or a loop along which each element of the strip copies a row, COPY_ROWS */
     const rlx_prim *strip_extent;  /* with merged loops, int64 */
     rlx_plan_fused fused;

@@ -181,6 +181,7 @@ static inline uint32_t rk_number(rk_kernel *k, uint32_t op)
         return rk_below(k->random, RLX_KERNEL_VALUE_COUNT) |
                (rk_below(k->random, 2) ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0);
     case RLX_K_MAP: return rk_below(k->random, RLX_KERNEL_MAP_COUNT);
+    case RLX_K_PLACE_EACH: return rk_below(k->random, 2) ? RLX_KERNEL_FROM_END : 0;
     case RLX_K_PACK: return rk_below(k->random, 2) ? RLX_PANEL_COLUMNS : RLX_PANEL_ROWS;
     case RLX_K_UNPACK: return 1 + rk_below(k->random, 8);
     default: return 0;
@@ -221,7 +222,7 @@ static inline void rk_instruction(rk_kernel *k, uint32_t op)
          fours = op == RLX_K_PACK && rk_below(k->random, 3) == 0;
     if (rk_fused(op)) /* one element type that has a loop */
         c.buffer = op == RLX_K_NORMALIZE ? 2 : 2 + (int)rk_below(k->random, 2);
-    if (op == RLX_K_MAP)
+    if (op == RLX_K_MAP || op == RLX_K_ADD_EACH)
         c.buffer = RLX_CLASS_F32;
     while (copies && (c.buffer < 0 || rk_elem((uint32_t)c.buffer) == RLX_ELEM_BOOL))
         c.buffer = rk_buffer(k, op, 'b');
