@@ -27,6 +27,11 @@ static const rlx_expr *hardmax_along(rlx_onnx_conv *c, const void *user)
     const rlx_expr *top = rlx_onnx_call(c, "argmax", "x axis=i keepdims=b", a->x, a->axis, 1);
     const rlx_prim *size = n > 0 && n < 64 ? rlx_onnx_dim(c, a->x, (size_t)a->axis) : NULL;
     const rlx_expr *at = size ? rlx_onnx_arange(c, size, RELAX_INT64) : NULL;
+    int64_t known;
+    if (size && rlx_int_literal(size, &known) && known <= INT32_MAX) { /* half as wide to compare */
+        top = rlx_onnx_cast(c, top, RELAX_INT32);
+        at = rlx_onnx_cast(c, at, RELAX_INT32);
+    }
     for (int64_t i = a->axis + 1; i < n; i++, count++)
         axes[count] = (int64_t)count + 1;
     at = rlx_onnx_expand_dims(c, at, axes, count);
