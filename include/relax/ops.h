@@ -1487,7 +1487,7 @@ static inline relax_expr *relax_r_image_resize3d(relax_context *ctx, const relax
 }
 
 /* R.image.sum_pixels: sums of pixels (n, c, pixel) at indices (n, k, place) times weights of
- *   that shape, over k in its order: (n, c, place); pixels before the first are 0
+ *   that shape, over k in its order: (n, c, place); behind the last pixel is one of zeros
  */
 static inline relax_expr *relax_r_image_sum_pixels(relax_context *ctx, const relax_expr *data,
         const relax_expr *index, const relax_expr *weight)

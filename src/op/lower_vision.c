@@ -185,10 +185,10 @@ static void reads_all(rlx_lowering *b, const rlx_lowering_tensor *x)
 
 /*- ---- sum_pixels --------------------------------------------------------------------------------
  *
- *     pixel[n, 1 + r, c]      images with their channels last, a row of zeros in front of each
+ *     pixel[n, r, c]      images with their channels last, a row of zeros behind each
  *     for n, and tiles of places:
  *         for k:
- *             tap[p, c] = pixel[n, max(index[n, k, p], -1) + 1, c]
+ *             tap[p, c] = pixel[n, index[n, k, p], c]
  *             sum[p, c] = sum[p, c] + tap[p, c] * weight[n, k, p]
  *         out[n, c, p] = sum[p, c]
  *
@@ -207,7 +207,7 @@ static const rlx_prim *picked(rlx_lowering *b, const picks *s, const rlx_prim *i
 {
     rlx_tir *t = &b->t;
     const rlx_prim *k = rlx_tir_load(t, s->index.buffer, RLX_TIR_LIST(image, whole(b, tap), place));
-    return rlx_tir_add(t, rlx_tir_max(t, k, whole(b, -1)), whole(b, 1));
+    return rlx_lowering_position(b, k, rlx_tir_add(t, s->pixels, whole(b, 1)));
 }
 
 static const rlx_prim *weight_of(rlx_lowering *b, const picks *s, const rlx_prim *image, int64_t tap, const rlx_prim *place)
@@ -224,7 +224,7 @@ static void copy_pixels(rlx_lowering *b, picks *s, bool last)
     for (int border = 0; border < 2; border++) {
         sizes.at[1] = border ? whole(b, 1) : s->pixels;
         rlx_lowering_open(b, border ? "nothing" : "pixel", &sizes, &at);
-        const rlx_prim *n = at.at[0], *c = at.at[2], *to = border ? whole(b, 0) : rlx_tir_add(t, at.at[1], whole(b, 1));
+        const rlx_prim *n = at.at[0], *c = at.at[2], *to = border ? s->pixels : at.at[1];
         rlx_tir_store(t, s->pixel, last ? RLX_TIR_LIST(n, to, c) : RLX_TIR_LIST(n, c, to),
                       border ? rlx_tir_number(t, s->x.dtype, 0) : rlx_tir_load(t, s->x.buffer, RLX_TIR_LIST(n, c, at.at[1])));
         rlx_tir_end_block(t);

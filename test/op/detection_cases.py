@@ -58,12 +58,12 @@ def add(case, Text):
     case("vision.roi_align", [("float32", slope), ("float32", bins)], ("float32", (12 * (0.75 + np.arange(9) / 2)[:, None] + 1 + np.arange(8)).reshape(1, 1, 9, 8)), 1e-6,
          pooled_size=[9, 8], spatial_scale=1.0, sample_ratio=1, mode=Text("avg"))
 
-    # pixels times weights, in all channels; what lies before the first is 0
+    # pixels times weights, in all channels; the last one is 0
     for channels in (2, 12):
         pixels = np.arange(2 * channels * 5, dtype=np.float32).reshape(2, channels, 5)
         index = np.array([[[0, 4, -1], [2, -3, 1]], [[3, 3, 0], [4, 1, 2]]])
         share = np.array([[[1, 2, 3], [0.5, 4, 5]], [[2, 0.25, 8], [1, 1, -1]]], np.float32)
-        taken = np.where(index[:, :, None] < 0, 0, np.take_along_axis(pixels[:, None], np.maximum(index, 0)[:, :, None], 3))
+        taken = np.take_along_axis(np.pad(pixels, ((0, 0), (0, 0), (0, 1)))[:, None], index[:, :, None] % 6, 3)
         case("image.sum_pixels", [("float32", pixels), ("int64", index), ("float32", share)], ("float32", (taken * share[:, :, None]).sum(1)))
 
     # scores as they are; anchors that nothing moves
