@@ -83,11 +83,27 @@ static void offer_inner(choice *c)
 
 /* Of one element, in picoseconds. What moves memory alone gains less from threads than it costs, and counts for less; a product
  * that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory. */
-enum { PRODUCT = 50, FETCH = 150, MOVE = 50, NODE = 80, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
+enum { PRODUCT = 50, FETCH = 150, MOVE = 50, PICK = 800, NODE = 80, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
 /* Of each run of an innermost loop beside that: short ones cost more than their elements. */
 enum { RUN = 6000 };
 
-typedef struct tally { int64_t cost; } tally;
+typedef struct tally { rlx_context *ctx; int64_t cost; } tally;
+
+static enum rlx_step find_load(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    return n->kind == RLX_NODE_BUFFER_LOAD ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Does data say where? */
+static bool is_picked(rlx_context *ctx, const rlx_buffer_load *l)
+{
+    rlx_walker w = { .enter = find_load, .terse = true };
+    bool is = false;
+    for (size_t i = 0; i < l->num_indices && !is; i++)
+        is = l->indices[i]->kind != RLX_NODE_PRIM_VAR && l->indices[i]->kind != RLX_NODE_INT_IMM &&
+             rlx_walk(&ctx->memory, l->indices[i], &w, NULL) == RLX_STEP_STOP;
+    return is;
+}
 
 static bool is_function(const rlx_prim *p)
 {
@@ -103,8 +119,8 @@ static bool is_function(const rlx_prim *p)
 static enum rlx_step add_cost(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
     int64_t *cost = &((tally *)user)->cost;
-    if (n->kind == RLX_NODE_BUFFER_LOAD)
-        *cost += MOVE; /* indices cost nothing worth mentioning */
+    if (n->kind == RLX_NODE_BUFFER_LOAD) /* other indices cost nothing worth mentioning */
+        *cost += is_picked(((tally *)user)->ctx, (const rlx_buffer_load *)n) ? PICK : MOVE;
     else if (rlx_family_of(n) == RLX_FAMILY_PRIM)
         *cost += is_function(n) ? FUNCTION : rlx_child_count(n) ? NODE : 0;
     return n->kind == RLX_NODE_BUFFER_LOAD ? RLX_STEP_SKIP : RLX_STEP_ON;
@@ -153,7 +169,7 @@ static int64_t cost_of_store(const weighing *w, const rlx_buffer_store *s)
     const rlx_prim *a, *b;
     if (match_product(s, &a, &b))
         return PRODUCT + (is_fetched(w, a) ? FETCH : 0) + (is_fetched(w, b) ? FETCH : 0);
-    tally t = { MOVE };
+    tally t = { w->ctx, MOVE };
     rlx_walker walker = { .enter = add_cost, .user = &t, .unique = true };
     rlx_walk(&w->ctx->memory, s->value, &walker, NULL);
     return t.cost;
