@@ -715,6 +715,57 @@ static void gather_and_scatter(void **state)
     rlx_context_release(ctx);
 }
 
+/* Places that count from the end, where repeated ones are added up, or the last one stays, in their order. */
+static void places_from_the_end(void **state)
+{
+    rlx_tir t;
+    rlx_context *ctx = begin(&t);
+    const rlx_prim *n = rlx_tir_dim(&t, "n"), *m = rlx_tir_dim(&t, "m"), *k = rlx_tir_dim(&t, "k"), *zero = rlx_tir_int(&t, 0);
+    const rlx_buffer *a = rlx_tir_param(&t, "A", RELAX_FLOAT32, L(n, m)), *index = rlx_tir_param(&t, "I", RELAX_INT64, L(k)),
+                     *o = rlx_tir_param(&t, "O", RELAX_FLOAT32, L(m, k)), *sum = rlx_tir_param(&t, "S", RELAX_FLOAT32, L(n, m)),
+                     *last = rlx_tir_param(&t, "T", RELAX_FLOAT32, L(n, m));
+    rlx_tir_begin_block(&t, "pick");
+    const rlx_prim *i = rlx_tir_spatial(&t, "i", m), *j = rlx_tir_spatial(&t, "j", k), *at = rlx_tir_load(&t, index, L(j));
+    at = rlx_tir_select(&t, rlx_tir_lt(&t, at, zero), rlx_tir_add(&t, at, n), at);
+    rlx_tir_store(&t, o, L(i, j), rlx_tir_load(&t, a, L(at, i)));
+    rlx_tir_end_block(&t);
+    for (int adds = 0; adds < 2; adds++) {
+        const rlx_buffer *to = adds ? sum : last;
+        i = rlx_tir_for(&t, "i", NULL, m, RLX_FOR_SERIAL);
+        j = rlx_tir_for(&t, "j", NULL, k, RLX_FOR_SERIAL);
+        at = rlx_tir_load(&t, index, L(j));
+        at = rlx_tir_select(&t, rlx_tir_lt(&t, at, zero), rlx_tir_add(&t, at, n), at);
+        const rlx_prim *x = rlx_tir_load(&t, o, L(i, j));
+        rlx_tir_store(&t, to, L(at, i), adds ? rlx_tir_add(&t, rlx_tir_load(&t, to, L(at, i)), x) : x);
+        rlx_tir_end_for(&t);
+        rlx_tir_end_for(&t);
+    }
+    const rlx_prim_func *f = rlx_tir_end(&t);
+    static const struct { int64_t index; const char *wrong; } wrong[] = {
+        { -20, NULL },
+        { 20, "index 20 is out of range for dimension 0 of A, which has size 20" },
+        { -21, "index -1 is out of range for dimension 0 of A, which has size 20" },
+        { INT64_MIN, "index -9223372036854775788 is out of range for dimension 0 of A, which has size 20" },
+    };
+    for (size_t w = 0; w < RLX_COUNT(wrong); w++) {
+        kc c = { .seed = 5 };
+        char text[256];
+        kc_tensor2(&c, RELAX_FLOAT32, 20, 6);
+        int64_t *idx = kc_tensor1(&c, RELAX_INT64, 300);
+        kc_tensor2(&c, RELAX_FLOAT32, 6, 300);
+        kc_tensor2(&c, RELAX_FLOAT32, 20, 6);
+        kc_tensor2(&c, RELAX_FLOAT32, 20, 6);
+        for (int x = 0; x < 300; x++)
+            idx[x] = x * 7 % 40 - 20;
+        idx[260] = wrong[w].index;
+        assert_int_equal(kc_run(ctx, f, &c, text), wrong[w].wrong ? RLX_RT09 : RLX_CODE_NONE);
+        if (wrong[w].wrong && !strstr(text, wrong[w].wrong))
+            fail_msg("%s", text);
+        kc_free(&c);
+    }
+    rlx_context_release(ctx);
+}
+
 static void while_loops(void **state)
 {
     rlx_tir t;
@@ -1008,6 +1059,7 @@ int main(void)
         cmocka_unit_test(running_sums_stay_in_order),
         cmocka_unit_test(histogram),
         cmocka_unit_test(gather_and_scatter),
+        cmocka_unit_test(places_from_the_end),
         cmocka_unit_test(while_loops),
         cmocka_unit_test(lets_keep_their_value),
         cmocka_unit_test(predicates_and_branches),
