@@ -1387,10 +1387,10 @@ static bool is_in_planes(const window *w, planes *l)
     bool known = true;
     for (size_t i = 1; i < 2 + w->n && known; i++)
         known = rlx_int_literal(w->x.size[i], &size) && size >= 0 && rlx_mul_i64(all, size, &all) && all < INT32_MAX / 2;
+    for (size_t i = 0; i < w->n && known; i++) /* padding lies so far in front */
+        known = w->before[i] < INT32_MAX / 8 / (1 + all);
     l->number = known ? RELAX_INT32 : RELAX_INT64;
     l->count = count_taps(w);
-    for (size_t i = 0; i < w->n; i++)
-        known &= w->before[i] < INT32_MAX / 2 / (1 + all);
     return l->count && axis_of(&w->x, w->x.layout.n - 1) > 1 && axis_of(&w->out, w->out.layout.n - 1) > 1 && w->x.layout.n == 2 + w->n &&
            w->out.layout.n == 2 + w->n;
 }
