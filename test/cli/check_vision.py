@@ -20,12 +20,14 @@ def some_boxes(*shape):
 
 
 # ---- determinants
-for shape in ((1, 1), (4, 4), (2, 3, 5, 5), (3, 9, 9), (2, 0, 0), (0, 3, 3)):
+for shape in ((1, 1), (4, 4), (2, 3, 5, 5), (3, 9, 9), (2, 0, 0), (0, 3, 3), (5, 4, 5, 5), (300, 3, 3), (9, 1, 1)):
     for dtype, tol in (("float32", 1e-4), ("float64", 1e-11)):
         x = rng.randint(-4, 5, shape).astype(dtype)
         x[..., :1, :1] = 0  # the first pivot is another one
         check("R.linalg.det(x0)", [x], np.linalg.det(x) if x.size else np.ones(shape[:-2], dtype), tol)
 check("R.linalg.det(x0)", [np.array([[[0, 1], [0, 5]], [[np.inf, 1], [2, 3]], [[0, 0], [0, np.nan]]], np.float64)], np.array([0, np.inf, np.nan]))
+special = [[[0, 1], [0, 5]], [[np.inf, 1], [2, 3]], [[0, 0], [0, np.nan]], [[0, 2], [3, 4]], [[1, 2], [2, 4]], [[-1, 0], [0, 1]], [[5, 1], [-5, 1]], [[0, 0], [0, 0]]]
+check("R.linalg.det(x0)", [np.array(special, np.float64)], np.array([0, np.inf, np.nan, -6, 0, -1, 10, 0]), 1e-12)
 refused("R.linalg.det(x0)", [np.zeros((2, 3), np.float32)], "RT05")
 
 
@@ -436,7 +438,7 @@ every_way(["R.median(x0)", "R.median(x0, axis=[2])", "R.nn.max_pool2d_with_indic
            "R.vision.roi_pool(x0, x4, (2, 2), 1.0)", 'R.image.resize(x0, R.shape([5, 9]), axes=[2, 3], method="cubic")', "R.image.resize(x0, R.shape([3, 4]), axes=[2, 3], antialias=True)",
            'R.image.resize(x0, R.shape([3]), x7, x8, axes=[2], coordinate_transformation_mode="tf_crop_and_resize")',
            'R.image.resize3d(x9, R.shape([3, 2, 5]), method="cubic")', "R.image.resize1d(R.squeeze(x0, axis=[0]), R.shape([3]))", "R.random.normal(R.shape([3, 50]), seed=7)",
-           'R.random.uniform(R.shape([50]), "float16", seed=7)', "R.linalg.det(x10)", f"R.vision.dynamic_non_max_suppression(x5, x6, {limit})",
+           'R.random.uniform(R.shape([50]), "float16", seed=7)', "R.linalg.det(x10)", "R.linalg.det(R.reshape(x10, R.shape([12, 4, 4])))", f"R.vision.dynamic_non_max_suppression(x5, x6, {limit})",
            f"R.vision.all_class_non_max_suppression(x5, x6, {limit})", f'R.vision.all_class_non_max_suppression(x5, x6, {limit}, output_format="tensorflow")',
            "R.image.sum_pixels(R.reshape(x0, R.shape([1, 3, 42])), x11, x12)", "R.image.sum_pixels(R.reshape(x1, R.shape([1, 16, 28])), x11, x12)",
            "R.vision.get_valid_counts(x5, score_threshold=1.0)", "R.vision.multibox_transform_loc(x6, R.reshape(x5, R.shape([1, 28])), x5)"],

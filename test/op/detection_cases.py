@@ -84,5 +84,7 @@ def add(case, Text):
 
     # determinants; the first number of a seed
     case("linalg.det", [("float64", np.array([[[0, 2], [3, 4]], [[1, 2], [2, 4]]], float))], ("float64", np.array([-6.0, 0])), 1e-12)
+    turned = np.array([[[0, 2, 1], [3, 4, 0], [1, k - 4, 2]] for k in range(9)], float)
+    case("linalg.det", [("float64", turned)], ("float64", np.array([-12.0 + 3 * (k - 4) - 4 for k in range(9)])), 1e-12)
     words = np.array([0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8], np.uint64)
     case("random.uniform", [("shape", (2, 2))], ("float32", ((words >> np.uint64(8)) / 2.0**24).reshape(2, 2)))
