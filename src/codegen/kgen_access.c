@@ -448,16 +448,16 @@ static rlx_kgen_value value_to_narrow(rlx_kgen *w, const rlx_prim *value, enum r
     size_t last = last_instruction(w, from);
     if (last >= code->len || code->data[last] != rlx_kgen_narrowing(e) || code->data[last + 1] != v.reg || (m && m->uses != 1))
         return v;
-    if (code->data[last + 2] == v.reg)
-        code->len = last;
-    else
-        code->data[last] = (uint16_t)(RLX_K_MOVE_I32 + v.klass); /* of a view, perhaps, which a store cannot have */
+    /* what is stored is where that instruction has it from, perhaps memory */
+    v.reg = code->data[last + 2];
+    v.view = w->regs.data[v.reg] & RLX_KERNEL_VIEW_REG;
+    code->len = last;
     return v;
 }
 
 static void store_strip(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *p, rlx_kgen_value v)
 {
-    v = rlx_kgen_widen(w, rlx_kgen_real(w, v));
+    v = rlx_kgen_widen(w, v);
     uint32_t at = strip_offset(w, p);
     if (rlx_is_int_value(p->stride, 1))
         RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_STORE, b->index, at, v.reg);

@@ -351,8 +351,8 @@ static bool check_value(loading *l, instruction *in, uint32_t r, int klass, bool
     if (sets_view)
         return (b & RLX_KERNEL_VIEW_REG) ? true : bad_operand(l, in);
     if (b & RLX_KERNEL_VIEW_REG) {
-        /* memory and helper instructions work on real strips */
-        bool plain = in->op >= RLX_K_FIRST_VALUE;
+        /* memory and helper instructions work on real strips, but for what is stored */
+        bool plain = in->op >= RLX_K_FIRST_VALUE || ((in->op == RLX_K_STORE || in->op == RLX_K_STORE_STRIDED) && !written);
         if (!plain || (written ? l->out_epoch[r] : l->view_epoch[r]) != in->epoch)
             return bad_operand(l, in);
     }

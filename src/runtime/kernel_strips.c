@@ -307,6 +307,24 @@ RLX_ALWAYS_INLINE float round_nearest(float x)
     float a = fabsf(x), r = (a + 0x1p23f) - 0x1p23f;
     return copysignf(a < 0x1p23f ? r : a, x);
 }
+/* As rlx_quantize_f32; both ends are numbers of float32. Divisions take their time beside all the rest. */
+RLX_CLONES
+static int quantize(void *dp, const void *ap, const void *bp, const void *cp, int32_t low, int32_t high, size_t n)
+{
+    const float *p = ap, *q = bp, *r = cp, least = (float)low, most = (float)high;
+    int32_t *d = dp;
+    EACH_OF(n) {
+        float v = round_nearest(p[i] / q[i]) + r[i], u = v > least ? v : least;
+        u = u < most ? u : most;
+        d[i] = v == v ? (int32_t)u : 0;
+    }
+    return RLX_TROUBLE_NONE;
+}
+#define QUANTIZE(name, low, high)                                                           \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        return quantize(dp, ap, bp, cp, low, high, n);                                      \
+    }
 #define rlx_round_f32 round_nearest
 #include "format/kernel_value.def"
 
@@ -438,7 +456,7 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
 #define INTEGER_0_16(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
 #define INTEGER_0_32(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
 #define INTEGER_0_64(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
-#define INTEGER_1_1(elem, C, R) LOADS(elem, C, R, v != 0) STORES(elem, C, R, v != 0)
+#define INTEGER_1_1(elem, C, R) LOADS(elem, C, R, v != 0) RLX_CLONES STORES(elem, C, R, v != 0)
 #define INTEGER_1_8(elem, C, R) LOADS(elem, C, R, v)
 #define INTEGER_1_16(elem, C, R) LOADS(elem, C, R, v)
 #define INTEGER_1_32(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
