@@ -41,6 +41,8 @@ REDUCE_ANY(f64)
 REDUCE_ANY(u32)
 REDUCE_ANY(u64)
 #undef REDUCE_ANY
+/* Least floats of a set that has no function of its own: runs of them in its vectors (row.c), else those of the set it borrows from. */
+void rlx_micro_reduce_lent_min(const rlx_micro_sum *r, const rlx_micro_set *lender);
 rlx_micro_partial_fn rlx_micro_partial_any_f32_elements, rlx_micro_partial_any_f64_elements,
     rlx_micro_partial_any_f32_squares, rlx_micro_partial_any_f64_squares;
 

@@ -154,10 +154,24 @@ static uint32_t class_bytes(unsigned klass)
     return klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32 ? 4 : 8;
 }
 
+/* The length of strips: as long as all of them stay near. */
+static size_t strip_length(const loading *l)
+{
+    enum { NEAR = 24 << 10 };
+    size_t bytes = 0, length = RLX_KERNEL_STRIP;
+    for (uint32_t r = 0; r < l->count[RLX_KERNEL_REGS]; r++)
+        bytes += reg_byte(l, r) & RLX_KERNEL_STRIP_REG ? class_bytes(reg_byte(l, r) & RLX_KERNEL_CLASS_MASK) : 0;
+    while (length < RLX_KERNEL_LONGER_STRIP && 2 * length * bytes <= NEAR)
+        length *= 2;
+    return length;
+}
+
 /* Cells of 8 bytes for scalars and views first, then the strips. */
 static bool place_registers(loading *l)
 {
     size_t at = 0;
+    const size_t length = strip_length(l);
+    l->k->strip = (int64_t)length;
     for (int strips = 0; strips < 2; strips++) {
         for (uint32_t r = 0; r < l->count[RLX_KERNEL_REGS]; r++) {
             uint8_t b = reg_byte(l, r);
@@ -166,7 +180,7 @@ static bool place_registers(loading *l)
             if (((b & RLX_KERNEL_STRIP_REG) != 0) != strips)
                 continue;
             l->offsets[r] = (uint32_t)at | ((b & RLX_KERNEL_VIEW_REG) != 0);
-            at += strips ? RLX_KERNEL_STRIP * class_bytes(b & RLX_KERNEL_CLASS_MASK) : 8;
+            at += strips ? length * class_bytes(b & RLX_KERNEL_CLASS_MASK) : 8;
             if (at > RLX_KERNEL_MAX_FRAME)
                 return bad(l, "too many registers, register", r);
         }

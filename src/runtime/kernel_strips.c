@@ -167,6 +167,21 @@ static int compute_row(float *d, const float *a, uint32_t step, size_t n)
         }                                                                                   \
         return RLX_TROUBLE_NONE;                                                            \
     }
+#define SHORT1(name, R)                                                                     \
+    RLX_NOINLINE VALUE1(name##_far, R, int64_t, a)                                          \
+    RLX_CLONES static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        const uint64_t *p = ap;                                                             \
+        R *d = dp;                                                                          \
+        uint64_t all = 0;                                                                   \
+        EACH_OF(n)                                                                          \
+            all |= p[i] + 0x80000000u;                                                      \
+        if (all >> 32)                                                                      \
+            return v_##name##_far(dp, ap, bp, cp, n);                                       \
+        EACH_OF(n)                                                                          \
+            d[i] = (R)(int32_t)p[i];                                                        \
+        return RLX_TROUBLE_NONE;                                                            \
+    }
 #define ROW1(name, expr, step)                                                              \
     static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
     {                                                                                       \
