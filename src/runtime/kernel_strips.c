@@ -349,19 +349,26 @@ rlx_value_fn *const rlx_value_fns[RLX_K_COUNT] = {
 #include "format/kernel_opcode.def"
 };
 
+RLX_CLONES
+static void fill_strip(uint64_t *d, uint64_t v, size_t n)
+{
+    EACH_OF(n)
+        d[i] = v;
+}
+
 void rlx_fill_strip(void *dp, const void *a, int klass, size_t n)
 {
-    if (klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32) {
-        uint32_t *d = dp, v;
-        memcpy(&v, a, 4);
-        for (size_t i = 0; i < n; i++)
-            d[i] = v;
-    } else {
-        uint64_t *d = dp, v;
+    uint32_t half;
+    uint64_t v;
+    if (klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32) { /* in pairs */
+        memcpy(&half, a, 4);
+        if (n % 2)
+            memcpy((char *)dp + 4 * --n, &half, 4);
+        v = half | (uint64_t)half << 32;
+        n /= 2;
+    } else
         memcpy(&v, a, 8);
-        for (size_t i = 0; i < n; i++)
-            d[i] = v;
-    }
+    fill_strip(dp, v, n);
 }
 
 void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
