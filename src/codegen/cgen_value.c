@@ -40,6 +40,8 @@ static const value_row rows[RLX_K_COUNT] = {
 #define ROW1 TURN1
 #define SATURATE(name, low, high) VALUE1(name, int32_t, double, rlx_saturate_i32(a, low, high))
 #define SATURATE_F32(name, low, high) VALUE1(name, int32_t, float, rlx_saturate_f32(a, low, high))
+#define BYTES1(name, expr) VALUE1(name, int32_t, int32_t, expr)
+#define BYTES2 BYTES1
 #define QUANTIZE(name, low, high) VALUE2(name, int32_t, float, rlx_quantize_f32(a, b, c, low, high))
 #define RISKY(name, T, fails, why, expr) [RLX_K_##name] = { #T, #T, #expr, #fails, TROUBLE_##why },
 #define SELECT(name, T) [RLX_K_##name] = { #T, NULL, "a ? b : c", NULL, NULL },

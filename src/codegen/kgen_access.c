@@ -506,6 +506,50 @@ static void store_rows(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *to
         rlx_kgen_free_temp(w, from.off);
 }
 
+/* The instruction for bools that lie in memory, and its operands. */
+static unsigned logic_of(const rlx_prim *value, const rlx_prim **of)
+{
+    static const struct { uint16_t kind, op; const char *call; } rows[] = {
+        { RLX_NODE_AND, RLX_K_AND_BOOL, "bitwise_and" }, { RLX_NODE_OR, RLX_K_OR_BOOL, "bitwise_or" },
+        { RLX_NODE_NE, RLX_K_XOR_BOOL, "bitwise_xor" }, { RLX_NODE_NOT, RLX_K_NOT_BOOL, "bitwise_not" },
+    };
+    const rlx_prim_call *call = rlx_as_prim_call(value);
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        if (call ? !call->op || !rlx_slice_is(rlx_string_slice(call->op), rows[i].call) : value->kind != rows[i].kind)
+            continue;
+        of[0] = rlx_tir_operand(value, 0);
+        of[1] = rlx_tir_num_operands(value) > 1 ? rlx_tir_operand(value, 1) : NULL;
+        return rows[i].op;
+    }
+    return 0;
+}
+
+/* A strip of bools that is one operation of others in memory: bytes are made of bytes. False: it is something else. */
+static bool store_logic(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_buffer_store *s, const place_of *p)
+{
+    const rlx_prim *of[2] = { NULL, NULL };
+    const unsigned op = b->elem == RLX_ELEM_BOOL ? logic_of(s->value, of) : 0;
+    const rlx_kgen_buffer *from[2] = { NULL, NULL };
+    place_of places[2];
+    uint32_t x[3];
+    for (int i = 0; op && i < 2 && of[i]; i++) {
+        const rlx_buffer_load *l = rlx_as_buffer_load(of[i]);
+        from[i] = l && !l->predicate ? rlx_kgen_buffer_of(w, l->buffer) : NULL;
+        if (!from[i] || from[i]->elem != RLX_ELEM_BOOL || !are_proved(w, from[i], l->indices, l->num_indices) ||
+            !find_place(w, from[i], l->indices, l->num_indices, RLX_KGEN_ALWAYS, &places[i]) || places[i].how != AT_STRIP ||
+            !rlx_is_int_value(places[i].stride, 1))
+            return false;
+    }
+    for (int i = 0; op && i < 3 && (i == 0 || from[i - 1]); i++) {
+        const uint32_t at = strip_offset(w, i ? &places[i - 1] : p);
+        x[i] = rlx_kgen_new_reg(w, RLX_CLASS_I32, RLX_KERNEL_VIEW_REG | RLX_KERNEL_BYTE_REG);
+        RLX_KGEN_EMIT(w, w->nest->strip_level, i ? RLX_K_VIEW : RLX_K_VIEW_OUT, x[i], (i ? from[i - 1] : b)->index, at);
+    }
+    if (op)
+        rlx_kgen_emit(w, w->nest->strip_level, op, x);
+    return op != 0;
+}
+
 bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
 {
     rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, s->buffer);
@@ -523,7 +567,7 @@ bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
         store_rows(w, b, &p, rlx_as_buffer_load(s->value));
     else if (p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && is_native(b->elem))
         store_through(w, b, s, &p);
-    else {
+    else if (!(p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && store_logic(w, b, s, &p))) {
         bool narrow = p.how == AT_STRIP && rlx_kgen_is_always(mask);
         rlx_kgen_value v = narrow ? value_to_narrow(w, s->value, b->elem) : rlx_kgen_expr(w, s->value, mask);
         if (rlx_kgen_failed(w))

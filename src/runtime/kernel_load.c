@@ -175,7 +175,7 @@ static bool place_registers(loading *l)
     for (int strips = 0; strips < 2; strips++) {
         for (uint32_t r = 0; r < l->count[RLX_KERNEL_REGS]; r++) {
             uint8_t b = reg_byte(l, r);
-            if (b > 15 || (b & 12) == 12)
+            if (b > 31 || (b & 12) == 12 || (b & RLX_KERNEL_BYTE_REG && b != (RLX_KERNEL_BYTE_REG | RLX_KERNEL_VIEW_REG | RLX_CLASS_I32)))
                 return bad(l, "unknown register kind, register", r);
             if (((b & RLX_KERNEL_STRIP_REG) != 0) != strips)
                 continue;
@@ -357,8 +357,9 @@ static bool check_value(loading *l, instruction *in, uint32_t r, int klass, bool
     if (r >= l->count[RLX_KERNEL_REGS])
         return bad_operand(l, in);
     uint8_t b = reg_byte(l, r);
-    bool wide = is_wide(b), sets_view = in->op == RLX_K_VIEW || in->op == RLX_K_VIEW_OUT;
-    if ((klass >= 0 && (b & RLX_KERNEL_CLASS_MASK) != klass) ||
+    bool wide = is_wide(b), sets_view = in->op == RLX_K_VIEW || in->op == RLX_K_VIEW_OUT,
+         bytes = sets_view ? in->elem == RLX_ELEM_BOOL : in->op >= RLX_K_AND_BOOL && in->op <= RLX_K_NOT_BOOL;
+    if ((klass >= 0 && (b & RLX_KERNEL_CLASS_MASK) != klass) || bytes != ((b & RLX_KERNEL_BYTE_REG) != 0) ||
         (in->wide >= 0 && in->wide != wide))
         return bad_operand(l, in);
     in->wide = wide;
@@ -491,8 +492,7 @@ static bool check_rest(loading *l, instruction *in)
         break;
     }
     case RLX_K_VIEW: case RLX_K_VIEW_OUT:
-        ok = rlx_kernel_elems[in->elem].bytes == class_bytes((unsigned)in->buffer_class) &&
-             in->elem != RLX_ELEM_BOOL;
+        ok = rlx_kernel_elems[in->elem].bytes == class_bytes((unsigned)in->buffer_class) || in->elem == RLX_ELEM_BOOL;
         break;
     case RLX_K_BROADCAST: ok = in->wide == 1; break;
     case RLX_K_CONTRACT: ok = check_contract(l, in); break;

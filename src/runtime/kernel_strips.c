@@ -36,6 +36,8 @@
         }                                                                                   \
         return RLX_TROUBLE_NONE;                                                            \
     }
+#define BYTES1(name, expr) VALUE1(name, uint8_t, uint8_t, expr)
+#define BYTES2(name, expr) VALUE2(name, uint8_t, uint8_t, expr)
 /* fails: a condition on a and b where the mask (NULL: everywhere) is on; elements that would
  * fail are left 0. Operands are read once, as what is tested is what is computed with: they may be views of memory that
  * another thread of a hostile kernel writes. */
