@@ -106,6 +106,12 @@ static bool are_proved(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
     return proved;
 }
 
+bool rlx_kgen_load_is_sure(rlx_kgen *w, const rlx_buffer_load *l)
+{
+    const rlx_kgen_buffer *b = l->predicate ? NULL : rlx_kgen_buffer_of(w, l->buffer);
+    return b && are_proved(w, b, l->indices, l->num_indices);
+}
+
 static bool check_dim_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b, size_t d,
                           const rlx_prim *index)
 {

@@ -234,7 +234,10 @@ static enum rlx_step find_risk(void *user, const rlx_node *n, const rlx_field *v
                                const rlx_node *parent)
 {
     const rlx_binary *b = rlx_as_binary(n);
-    bool risk = n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_CALL;
+    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    if (l && rlx_kgen_load_is_sure(user, l))
+        return RLX_STEP_SKIP;
+    bool risk = l || n->kind == RLX_NODE_PRIM_CALL;
     if (b && b->node.kind >= RLX_NODE_DIV && b->node.kind <= RLX_NODE_FLOOR_MOD)
         risk = b->b->kind != RLX_NODE_INT_IMM || rlx_is_int_value(b->b, 0);
     return risk ? RLX_STEP_STOP : RLX_STEP_ON;
@@ -243,7 +246,7 @@ static enum rlx_step find_risk(void *user, const rlx_node *n, const rlx_field *v
 /* Could computing it fail? Then it needs to know where it is wanted. */
 static bool is_risky(rlx_kgen *w, const rlx_prim *p)
 {
-    rlx_walker walker = { .enter = find_risk, .unique = true };
+    rlx_walker walker = { .enter = find_risk, .user = w, .unique = true };
     return rlx_walk(&w->ctx->memory, p, &walker, NULL) == RLX_STEP_STOP;
 }
 

@@ -18,18 +18,21 @@ ROW(mul, *)
 ROW(div, /)
 
 /* Integers that lie beside each other, joined with x. */
-#define RUN(X, T, op, JOIN_ONE)                                                             \
-    T rlx_micro_run_##X##_##op(T x, const T *a, int64_t n)                                  \
+#define RUN_AS(name, T, JOIN_ONE)                                                           \
+    T name(T x, const T *a, int64_t n)                                                      \
     {                                                                                       \
         for (int64_t k = 0; k < n; k++)                                                     \
             x = JOIN_ONE(x, a[k]);                                                          \
         return x;                                                                           \
     }
+#define RUN(X, T, op, JOIN_ONE) RUN_AS(rlx_micro_run_##X##_##op, T, JOIN_ONE)
 #define SUM_ONE(x, y) ((x) + (y))
 #define LEAST_32(x, y) ((int32_t)(x) < (int32_t)(y) ? (x) : (y))
 #define GREATEST_32(x, y) ((int32_t)(x) > (int32_t)(y) ? (x) : (y))
 RUN(u32, uint32_t, add, SUM_ONE)
-RUN(u32, uint32_t, min, LEAST_32)
+/* That of places, where a row holds what is looked for. */
+RLX_CLONES static RUN_AS(least_place, uint32_t, LEAST_32)
+uint32_t rlx_micro_run_u32_min(uint32_t x, const uint32_t *a, int64_t n) { return least_place(x, a, n); }
 RUN(u32, uint32_t, max, GREATEST_32)
 RUN(u64, uint64_t, add, SUM_ONE)
 
