@@ -109,6 +109,16 @@ RLX_ONNX_CONVERTER(convert_quantize)
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 
+/* Zero points that are known to be 0 take nothing away. */
+static bool is_nothing(rlx_onnx_conv *c, size_t i)
+{
+    size_t n = 0, k = 0;
+    const int64_t *z = rlx_onnx_ints_of(c, rlx_onnx_input(c, i), &n);
+    while (z && k < n && z[k] == 0)
+        k++;
+    return z && k == n;
+}
+
 RLX_ONNX_CONVERTER(convert_dequantize)
 {
     scales q;
@@ -126,7 +136,7 @@ RLX_ONNX_CONVERTER(convert_dequantize)
     const rlx_dtype less = rlx_dtype_bits(from) <= 16 ? wide : RELAX_INT32;
     if (rlx_dtype_is_float(from))
         x = rlx_onnx_cast(c, x, t);
-    else if (q.zero)
+    else if (q.zero && !is_nothing(c, 2))
         x = rlx_onnx_call2(c, "subtract", rlx_onnx_cast(c, x, less), rlx_onnx_cast(c, q.zero, less));
     const rlx_expr *y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, x, wide),
                                        rlx_onnx_cast(c, q.scale, wide));
