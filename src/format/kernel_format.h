@@ -23,7 +23,7 @@
 
 #define RLX_KERNEL_MAGIC 0x314b5852u /* "RXK1" */
 #define RLX_KERNEL_VERSION 7u
-#define RLX_KERNEL_STRIP 512         /* most elements of a strip */
+#define RLX_KERNEL_STRIP 512         /* most elements of a strip; loaders may give kernels of few strips longer ones */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
 /* Picoseconds of work from which on a loop is shared out: among threads that are awake, and so that one is woken up. */
 #define RLX_KERNEL_LEAST_SHARED ((int64_t)10000000)
