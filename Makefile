@@ -119,8 +119,10 @@ COMPILE    = $(CC) $(STD_FLAGS) $(OPT) $(INC_FLAGS) $(EXTRA) $(CPPFLAGS) $(CFLAG
 # twice as fast at -O3: /* built for speed */. A changed line is a changed file, so the record of the flags holds the rooms only.
 # private: prerequisites, that record among them, do not inherit what is set for an object.
 ifeq ($(VARIANT),release)
-  # Without errno and traps of floats choices become selects; no number changes.
-  FAST_OPT   := -O3 -fno-math-errno -fno-trapping-math $(SECTIONS)
+  # Without errno and traps of floats choices become selects; no number changes. What a loop of vectors leaves over is done element by
+  # element: shorter vectors for it are a third of such a function, and less than a strip has is left once.
+  ONE_END    := $(shell echo 'int x;' | $(CC) --param vect-epilogues-nomask=0 -x c - -c -o /dev/null 2>&1 | grep -q . || echo --param vect-epilogues-nomask=0)
+  FAST_OPT   := -O3 -fno-math-errno -fno-trapping-math $(ONE_END) $(SECTIONS)
   SIZE_OPT   := -Os $(SMALL)
   SIZE_ROOMS := $(dir $(wildcard src/*/SIZE))
   says        = $(shell grep -lxF '/* built for $(1) */' $(LIB_SRC) /dev/null)

@@ -36,9 +36,13 @@ static const value_row rows[RLX_K_COUNT] = {
 #define WIDEST1(name, R, T, expr) [RLX_K_##name] = { #R, #T, #expr, NULL, NULL },
 #define TURN1(name, expr, near) [RLX_K_##name] = { "float", "float", #expr, NULL, NULL },
 #define WHOLE1(name, R, expr, near) [RLX_K_##name] = { #R, "float", #expr, NULL, NULL },
+#define SHORT1(name, R) VALUE1(name, R, int64_t, a)
 #define ROW1 TURN1
 #define SATURATE(name, low, high) VALUE1(name, int32_t, double, rlx_saturate_i32(a, low, high))
 #define SATURATE_F32(name, low, high) VALUE1(name, int32_t, float, rlx_saturate_f32(a, low, high))
+#define BYTES1(name, expr) VALUE1(name, int32_t, int32_t, expr)
+#define BYTES2 BYTES1
+#define QUANTIZE(name, low, high) VALUE2(name, int32_t, float, rlx_quantize_f32(a, b, c, low, high))
 #define RISKY(name, T, fails, why, expr) [RLX_K_##name] = { #T, #T, #expr, #fails, TROUBLE_##why },
 #define SELECT(name, T) [RLX_K_##name] = { #T, NULL, "a ? b : c", NULL, NULL },
 #define COPY(name, bytes, expr) [RLX_K_##name] = { NULL, NULL, #expr, NULL, NULL },

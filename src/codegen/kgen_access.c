@@ -106,6 +106,12 @@ static bool are_proved(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_prim *co
     return proved;
 }
 
+bool rlx_kgen_load_is_sure(rlx_kgen *w, const rlx_buffer_load *l)
+{
+    const rlx_kgen_buffer *b = l->predicate ? NULL : rlx_kgen_buffer_of(w, l->buffer);
+    return b && are_proved(w, b, l->indices, l->num_indices);
+}
+
 static bool check_dim_box(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_kgen_buffer *b, size_t d,
                           const rlx_prim *index)
 {
@@ -497,16 +503,16 @@ static rlx_kgen_value value_to_narrow(rlx_kgen *w, const rlx_prim *value, enum r
     size_t last = last_instruction(w, from);
     if (last >= code->len || code->data[last] != rlx_kgen_narrowing(e) || code->data[last + 1] != v.reg || (m && m->uses != 1))
         return v;
-    if (code->data[last + 2] == v.reg)
-        code->len = last;
-    else
-        code->data[last] = (uint16_t)(RLX_K_MOVE_I32 + v.klass); /* of a view, perhaps, which a store cannot have */
+    /* what is stored is where that instruction has it from, perhaps memory */
+    v.reg = code->data[last + 2];
+    v.view = w->regs.data[v.reg] & RLX_KERNEL_VIEW_REG;
+    code->len = last;
     return v;
 }
 
 static void store_strip(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *p, rlx_kgen_value v)
 {
-    v = rlx_kgen_widen(w, rlx_kgen_real(w, v));
+    v = rlx_kgen_widen(w, v);
     uint32_t at = strip_offset(w, p);
     if (rlx_is_int_value(p->stride, 1))
         RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_STORE, b->index, at, v.reg);
@@ -568,6 +574,50 @@ static bool add_each(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_buffer_sto
     return true;
 }
 
+/* The instruction for bools that lie in memory, and its operands. */
+static unsigned logic_of(const rlx_prim *value, const rlx_prim **of)
+{
+    static const struct { uint16_t kind, op; const char *call; } rows[] = {
+        { RLX_NODE_AND, RLX_K_AND_BOOL, "bitwise_and" }, { RLX_NODE_OR, RLX_K_OR_BOOL, "bitwise_or" },
+        { RLX_NODE_NE, RLX_K_XOR_BOOL, "bitwise_xor" }, { RLX_NODE_NOT, RLX_K_NOT_BOOL, "bitwise_not" },
+    };
+    const rlx_prim_call *call = rlx_as_prim_call(value);
+    for (size_t i = 0; i < RLX_COUNT(rows); i++) {
+        if (call ? !call->op || !rlx_slice_is(rlx_string_slice(call->op), rows[i].call) : value->kind != rows[i].kind)
+            continue;
+        of[0] = rlx_tir_operand(value, 0);
+        of[1] = rlx_tir_num_operands(value) > 1 ? rlx_tir_operand(value, 1) : NULL;
+        return rows[i].op;
+    }
+    return 0;
+}
+
+/* A strip of bools that is one operation of others in memory: bytes are made of bytes. False: it is something else. */
+static bool store_logic(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_buffer_store *s, const place_of *p)
+{
+    const rlx_prim *of[2] = { NULL, NULL };
+    const unsigned op = b->elem == RLX_ELEM_BOOL ? logic_of(s->value, of) : 0;
+    const rlx_kgen_buffer *from[2] = { NULL, NULL };
+    place_of places[2];
+    uint32_t x[3];
+    for (int i = 0; op && i < 2 && of[i]; i++) {
+        const rlx_buffer_load *l = rlx_as_buffer_load(of[i]);
+        from[i] = l && !l->predicate ? rlx_kgen_buffer_of(w, l->buffer) : NULL;
+        if (!from[i] || from[i]->elem != RLX_ELEM_BOOL || !are_proved(w, from[i], l->indices, l->num_indices) ||
+            !find_place(w, from[i], l->indices, l->num_indices, RLX_KGEN_ALWAYS, &places[i]) || places[i].how != AT_STRIP ||
+            !rlx_is_int_value(places[i].stride, 1))
+            return false;
+    }
+    for (int i = 0; op && i < 3 && (i == 0 || from[i - 1]); i++) {
+        const uint32_t at = strip_offset(w, i ? &places[i - 1] : p);
+        x[i] = rlx_kgen_new_reg(w, RLX_CLASS_I32, RLX_KERNEL_VIEW_REG | RLX_KERNEL_BYTE_REG);
+        RLX_KGEN_EMIT(w, w->nest->strip_level, i ? RLX_K_VIEW : RLX_K_VIEW_OUT, x[i], (i ? from[i - 1] : b)->index, at);
+    }
+    if (op)
+        rlx_kgen_emit(w, w->nest->strip_level, op, x);
+    return op != 0;
+}
+
 bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
 {
     rlx_kgen_buffer *b = rlx_kgen_buffer_of(w, s->buffer);
@@ -587,7 +637,7 @@ bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask)
         store_rows(w, b, &p, rlx_as_buffer_load(s->value));
     else if (p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && is_native(b->elem))
         store_through(w, b, s, &p);
-    else {
+    else if (!(p.how == AT_STRIP && rlx_is_int_value(p.stride, 1) && store_logic(w, b, s, &p))) {
         bool narrow = p.how == AT_STRIP && rlx_kgen_is_always(mask);
         rlx_kgen_value v = narrow ? value_to_narrow(w, s->value, b->elem) : rlx_kgen_expr(w, s->value, mask);
         if (rlx_kgen_failed(w))

@@ -181,20 +181,63 @@ static void remember_own(rlx_kgen *w, const rlx_prim *p, const rlx_prim *var, rl
         remember_value(w, p, v);
 }
 
-/* ---- expressions without recursion ---------------------------------------------------------- */
-
-typedef struct frame { const rlx_prim *p; rlx_kgen_value mask, v[3]; size_t at; } frame;
+/* ---- operands ------------------------------------------------------------------------------- */
 
 size_t rlx_kgen_num_operands(const rlx_prim *p)
 {
     return p->kind == RLX_NODE_BUFFER_LOAD ? 0 : rlx_tir_num_operands(p);
 }
 
+/* Is it wanted once, where it stands, and not known yet? */
+static bool is_step(const rlx_kgen *w, const rlx_prim *p)
+{
+    uintptr_t uses = 1, at;
+    rlx_ptrmap_find(&w->uses, p, &uses);
+    return uses == 1 && !rlx_ptrmap_find(&w->memo, p, &at);
+}
+
+/* QUANTIZE: round(a / b) + c, or round(a) + c, of float32 made int8 or uint8; no step of it is wanted elsewhere. */
+static bool find_quantized(rlx_kgen *w, const rlx_prim *p, const rlx_prim **of)
+{
+    const rlx_unary *cast = p->kind == RLX_NODE_CAST ? (const rlx_unary *)p : NULL;
+    const rlx_binary *sum = cast && cast->a->kind == RLX_NODE_ADD ? rlx_as_binary(cast->a) : NULL;
+    const rlx_prim_call *round = sum ? rlx_as_prim_call(sum->a) : NULL;
+    if (!round || !round->op || round->num_args != 1 ||
+        !(rlx_slice_is(rlx_string_slice(round->op), "round") || rlx_slice_is(rlx_string_slice(round->op), "nearbyint")) ||
+        (cast->dtype != RELAX_INT8 && cast->dtype != RELAX_UINT8) || rlx_prim_dtype(cast->a) != RELAX_FLOAT32 ||
+        !is_step(w, cast->a) || !is_step(w, sum->a))
+        return false;
+    const rlx_binary *quotient = round->args[0]->kind == RLX_NODE_DIV && is_step(w, round->args[0]) ? rlx_as_binary(round->args[0]) : NULL;
+    of[0] = quotient ? quotient->a : round->args[0];
+    of[1] = quotient ? quotient->b : rlx_float(w->ctx, RELAX_FLOAT32, 1);
+    of[2] = sum->b;
+    return of[1] != NULL;
+}
+
+/* ---- expressions without recursion ---------------------------------------------------------- */
+
+/* of: the operands of QUANTIZE, in place of its own. */
+typedef struct frame { const rlx_prim *p, *of[3]; rlx_kgen_value mask, v[3]; size_t at; } frame;
+
+static frame frame_of(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask)
+{
+    frame f = { .p = p, .mask = mask };
+    if (!find_quantized(w, p, f.of))
+        f.of[0] = NULL;
+    return f;
+}
+
+static size_t num_operands(const frame *f) { return f->of[0] ? RLX_COUNT(f->of) : rlx_kgen_num_operands(f->p); }
+static const rlx_prim *operand(const frame *f, size_t i) { return f->of[0] ? f->of[i] : rlx_tir_operand(f->p, i); }
+
 static enum rlx_step find_risk(void *user, const rlx_node *n, const rlx_field *via,
                                const rlx_node *parent)
 {
     const rlx_binary *b = rlx_as_binary(n);
-    bool risk = n->kind == RLX_NODE_BUFFER_LOAD || n->kind == RLX_NODE_PRIM_CALL;
+    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    if (l && rlx_kgen_load_is_sure(user, l))
+        return RLX_STEP_SKIP;
+    bool risk = l || n->kind == RLX_NODE_PRIM_CALL;
     if (b && b->node.kind >= RLX_NODE_DIV && b->node.kind <= RLX_NODE_FLOOR_MOD)
         risk = b->b->kind != RLX_NODE_INT_IMM || rlx_is_int_value(b->b, 0);
     return risk ? RLX_STEP_STOP : RLX_STEP_ON;
@@ -203,7 +246,7 @@ static enum rlx_step find_risk(void *user, const rlx_node *n, const rlx_field *v
 /* Could computing it fail? Then it needs to know where it is wanted. */
 static bool is_risky(rlx_kgen *w, const rlx_prim *p)
 {
-    rlx_walker walker = { .enter = find_risk, .unique = true };
+    rlx_walker walker = { .enter = find_risk, .user = w, .unique = true };
     return rlx_walk(&w->ctx->memory, p, &walker, NULL) == RLX_STEP_STOP;
 }
 
@@ -231,6 +274,9 @@ static rlx_kgen_value negated(rlx_kgen *w, rlx_kgen_value v, rlx_dtype dtype)
 static rlx_kgen_value apply_operator(rlx_kgen *w, const frame *f)
 {
     rlx_kgen_value v[3] = { f->v[0], f->v[1], f->v[2] };
+    if (f->of[0])
+        return rlx_kgen_apply(w, rlx_prim_dtype(f->p) == RELAX_INT8 ? RLX_K_QUANTIZE_I8 : RLX_K_QUANTIZE_U8, RLX_CLASS_I32,
+                              rlx_prim_dtype(f->p), v, 3, false, RLX_KGEN_ALWAYS);
     switch (f->p->kind) {
     case RLX_NODE_NOT: return negated(w, v[0], rlx_prim_dtype(((const rlx_unary *)f->p)->a));
     case RLX_NODE_CAST:
@@ -327,17 +373,40 @@ static void name_value(rlx_kgen *w, const frame *f)
     rlx_kgen_bind_var(w, ((const rlx_prim_let *)f->p)->var, rlx_kgen_real(w, f->v[0]));
 }
 
+/* Does a strip of the one type hold the same as a strip of the other? */
+static bool is_same_strip(enum rlx_kernel_elem from, enum rlx_kernel_elem to)
+{
+    const rlx_kernel_elem_row *f = &rlx_kernel_elems[from], *t = &rlx_kernel_elems[to];
+    bool holds = from == to || from == RLX_ELEM_BOOL || (from == RLX_ELEM_U8 && t->bytes > 1) || (from == RLX_ELEM_I8 && to == RLX_ELEM_I16);
+    return f->klass == t->klass && (to == RLX_ELEM_BOOL ? from == to : !rlx_kgen_narrowing(to) || holds);
+}
+
+/* Is it a cast that gives its operand? Strips then go from one to the other, if nothing else is to read them. */
+static bool gives_operand(rlx_kgen *w, const frame *f)
+{
+    const rlx_unary *cast = f->p->kind == RLX_NODE_CAST && !f->of[0] ? (const rlx_unary *)f->p : NULL;
+    if (!cast || !f->v[0].wide ||
+        !is_same_strip(rlx_kgen_elem_of(w, rlx_prim_dtype(cast->a)), rlx_kgen_elem_of(w, cast->dtype)))
+        return false;
+    const rlx_kgen_memo *m = rlx_kgen_recall(w, cast->a);
+    return f->v[0].view || (m && m->uses == 1 && m->value.reg == f->v[0].reg);
+}
+
 static rlx_kgen_value finish_operands(rlx_kgen *w, frame *f)
 {
     if (f->p->kind == RLX_NODE_PRIM_LET)
         return f->v[1];
     /* operands go before the result is placed, so that it may take the place of one */
-    bool guarded = false;
+    bool guarded = false, same = gives_operand(w, f);
     for (size_t i = 0; i < f->at; i++) {
         guarded |= f->v[i].guard != 0;
-        rlx_kgen_done(w, rlx_tir_operand(f->p, i));
+        if (same && !f->v[i].view)
+            rlx_kgen_forget(w, operand(f, i));
+        else
+            rlx_kgen_done(w, operand(f, i));
     }
-    rlx_kgen_value d = apply_operator(w, f);
+    rlx_kgen_value d = same ? f->v[0] : apply_operator(w, f);
+    d.dtype = same ? rlx_prim_dtype(f->p) : d.dtype;
     if (guarded)
         d.guard = f->mask.serial;
     if (!rlx_kgen_failed(w))
@@ -352,11 +421,11 @@ rlx_kgen_value rlx_kgen_expr(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask
     rlx_kgen_value result;
     if (rlx_kgen_failed(w) || find_at_once(w, p, mask, &result))
         return rlx_kgen_failed(w) ? rlx_kgen_failure() : result;
-    (void)rlx_vec_push(m, &stack, ((frame){ .p = p, .mask = mask }));
+    (void)rlx_vec_push(m, &stack, frame_of(w, p, mask));
     result = rlx_kgen_failure();
     while (stack.len && !rlx_kgen_failed(w)) {
         frame *f = &rlx_vec_last(&stack);
-        if (f->at == rlx_kgen_num_operands(f->p)) {
+        if (f->at == num_operands(f)) {
             result = finish_operands(w, f);
             (void)rlx_vec_pop(&stack);
             if (stack.len) {
@@ -369,14 +438,14 @@ rlx_kgen_value rlx_kgen_expr(rlx_kgen *w, const rlx_prim *p, rlx_kgen_value mask
         }
         rlx_kgen_value v, inner = operand_mask(w, f);
         /* before the push below, which may move the stack */
-        const rlx_prim *next = rlx_tir_operand(f->p, f->at);
+        const rlx_prim *next = operand(f, f->at);
         if (find_at_once(w, next, inner, &v)) {
             f = &rlx_vec_last(&stack);
             f->v[f->at++] = v;
             if (f->p->kind == RLX_NODE_PRIM_LET && f->at == 1)
                 name_value(w, f);
         } else {
-            (void)rlx_vec_push(m, &stack, ((frame){ .p = next, .mask = inner }));
+            (void)rlx_vec_push(m, &stack, frame_of(w, next, inner));
         }
     }
     rlx_vec_free(m, &stack);

@@ -234,6 +234,8 @@ size_t rlx_kgen_num_operands(const rlx_prim *p);
 /* ---- kgen_access.c */
 /* scalar int64 of an integer expression */
 rlx_kgen_value rlx_kgen_int64(rlx_kgen *w, const rlx_prim *p);
+/* Is it in range wherever the nest is, so that it may be read where nobody wants it? */
+bool rlx_kgen_load_is_sure(rlx_kgen *w, const rlx_buffer_load *l);
 rlx_kgen_value rlx_kgen_load(rlx_kgen *w, const rlx_buffer_load *l, rlx_kgen_value mask);
 bool rlx_kgen_store(rlx_kgen *w, const rlx_buffer_store *s, rlx_kgen_value mask);
 /* Is p surely >= low, in all loops around what is written? */

@@ -184,6 +184,18 @@ static uint32_t extent_reg(rlx_kgen *w, const rlx_nest_plan *plan, int loop)
     return loop < 0 ? rlx_kgen_const_i64(w, 1) : rlx_kgen_int64(w, plan->loops[loop].extent).reg;
 }
 
+/* Do the steps of each turn of a reduction go on where those of the turn before end? Then all of them are one run, in the same order. */
+static const rlx_prim *steps_of_all_turns(rlx_kgen *w, const rlx_nest_plan *plan)
+{
+    const rlx_plan_fused *f = &plan->fused;
+    const int turn = f->loop[RLX_FUSED_TURN], step = f->loop[RLX_FUSED_STEP];
+    const rlx_prim *const *along = plan->accesses.data[f->a].offset.coeff;
+    if (plan->form != RLX_PLAN_FUSED || f->contract || turn < 0 || step < 0 || !along[turn] || !along[step])
+        return NULL;
+    const rlx_prim *steps = plan->loops[step].extent;
+    return rlx_fold_mul(w->ctx, steps, along[step]) == along[turn] ? rlx_fold_mul(w->ctx, plan->loops[turn].extent, steps) : NULL;
+}
+
 /* Registers in a fixed order, which is that of the code that computes them. */
 static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
 {
@@ -197,8 +209,11 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
     int touches = f->contract || partial ? 3 : 2;
     at[0] = start_reg(w, plan, touched[0]);
     at[1] = start_reg(w, plan, touched[1]);
+    const rlx_prim *all_steps = steps_of_all_turns(w, plan);
     for (int i = 0; i < RLX_FUSED_LOOPS; i++)
-        extents[i] = extent_reg(w, plan, f->loop[i]);
+        extents[i] = extent_reg(w, plan, i == RLX_FUSED_TURN && all_steps ? -1 : f->loop[i]);
+    if (all_steps)
+        extents[RLX_FUSED_STEP] = rlx_kgen_int64(w, all_steps).reg;
     if (touches == 3)
         at[2] = start_reg(w, plan, touched[2]);
     x[count++] = partial       ? f->value | (n->from_zero ? RLX_KERNEL_PARTIAL_FROM_ZERO : 0)

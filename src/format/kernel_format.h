@@ -8,7 +8,7 @@
  *              u64 elements (of constants)
  *              same: of a parameter that is only read, 1 + the parameter's buffer that may be the
  *              same memory or begin as it, as its elements are written when those of this one have been read; else 0
- *   register   u8: class | RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG
+ *   register   u8: class | RLX_KERNEL_STRIP_REG | RLX_KERNEL_VIEW_REG | RLX_KERNEL_BYTE_REG
  *   constant   u64: bits of scalar register 0, 1, ... in this order
  *   code       u16 words (kernel_opcode.def)
  *   names      NUL-terminated texts; the kernel's own name is at 0
@@ -23,7 +23,7 @@
 
 #define RLX_KERNEL_MAGIC 0x314b5852u /* "RXK1" */
 #define RLX_KERNEL_VERSION 8u
-#define RLX_KERNEL_STRIP 512         /* most elements of a strip */
+#define RLX_KERNEL_STRIP 512         /* most elements of a strip; loaders may give kernels of few strips longer ones */
 #define RLX_KERNEL_NONE 0xffffu      /* no mask */
 /* Picoseconds of work from which on a loop is shared out: among threads that are awake, and so that one is woken up. */
 #define RLX_KERNEL_LEAST_SHARED ((int64_t)10000000)
@@ -37,7 +37,8 @@
 enum rlx_kernel_class {
     RLX_CLASS_I32, RLX_CLASS_I64, RLX_CLASS_F32, RLX_CLASS_F64, RLX_CLASS_COUNT
 };
-enum { RLX_KERNEL_CLASS_MASK = 3, RLX_KERNEL_STRIP_REG = 4, RLX_KERNEL_VIEW_REG = 8 };
+/* BYTE beside VIEW, of class I32: a view of bools, which the instructions for them have as operands. */
+enum { RLX_KERNEL_CLASS_MASK = 3, RLX_KERNEL_STRIP_REG = 4, RLX_KERNEL_VIEW_REG = 8, RLX_KERNEL_BYTE_REG = 16 };
 enum rlx_kernel_param_kind { RLX_KERNEL_PARAM_BUFFER, RLX_KERNEL_PARAM_SCALAR };
 enum rlx_kernel_buffer_kind {
     RLX_KERNEL_BUFFER_PARAM, RLX_KERNEL_BUFFER_TEMP, RLX_KERNEL_BUFFER_CONST

@@ -169,7 +169,7 @@ static void exchange(rlx_micro_box *b, int i, int j)
     }
 }
 
-void rlx_micro_straighten_box(rlx_micro_box *b)
+bool rlx_micro_straighten_box(rlx_micro_box *b)
 {
     for (int i = 0; i < 3 && (b->dst_stride[3] != 1 || b->extent[3] == 1); i++)
         if (b->dst_stride[i] == 1 && b->extent[i] > 1)
@@ -187,6 +187,7 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
     /* each element a few times: in turns */
     if (!b->src_stride[3] && b->extent[3] < 8 && b->extent[3] < b->extent[2])
         exchange(b, 2, 3);
+    return b->src_stride[2] == 1 && (uint64_t)b->src_stride[3] > 1 && b->dst_stride[2] % 512;
 }
 
 /* The two inner dimensions of a box. */
@@ -210,7 +211,7 @@ void rlx_micro_straighten_box(rlx_micro_box *b)
     static void copy_##name(const rlx_micro_box *box)                                         \
     {                                                                                         \
         rlx_micro_box b = *box;                                                               \
-        rlx_micro_straighten_box(&b);                                                                       \
+        (void)rlx_micro_straighten_box(&b);                                                   \
         for (int64_t i = 0; i < b.extent[0]; i++)                                             \
             for (int64_t j = 0; j < b.extent[1]; j++)                                         \
                 plane_##name((D *)b.dst + i * b.dst_stride[0] + j * b.dst_stride[1],          \

@@ -41,6 +41,8 @@ REDUCE_ANY(f64)
 REDUCE_ANY(u32)
 REDUCE_ANY(u64)
 #undef REDUCE_ANY
+/* Least floats of a set that has no function of its own: runs of them in its vectors (row.c), else those of the set it borrows from. */
+void rlx_micro_reduce_lent_min(const rlx_micro_sum *r, const rlx_micro_set *lender);
 rlx_micro_partial_fn rlx_micro_partial_any_f32_elements, rlx_micro_partial_any_f64_elements,
     rlx_micro_partial_any_f32_squares, rlx_micro_partial_any_f64_squares;
 
@@ -63,8 +65,9 @@ rlx_micro_groups_fn rlx_micro_dot_groups_avx2;
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The same box: the dimension that is contiguous in dst innermost, then the one in src, so that a
- * plane of both can be transposed. A run that goes on in the next dimension is one run. */
-void rlx_micro_straighten_box(rlx_micro_box *b);
+ * plane of both can be transposed. A run that goes on in the next dimension is one run. Gives whether that plane may be transposed as
+ * vectors come: where rows of dst are a page apart, their lines have to be written at once, as transpose_far_4 does. */
+bool rlx_micro_straighten_box(rlx_micro_box *b);
 /* Rows of a box of one element each, backwards, or with each element twice (repeat.c). False: it is nothing of that. */
 bool rlx_micro_move_rows(void *to, const void *from, size_t size, const rlx_micro_box *b);
 

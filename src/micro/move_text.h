@@ -254,9 +254,11 @@ enum { LONG_ROW = 256 };
 SET static void copy_words(const rlx_micro_box *box)
 {
     rlx_micro_box b = *box;
-    rlx_micro_straighten_box(&b);
+    bool turned = rlx_micro_straighten_box(&b) && b.extent[3] >= LANES && b.extent[2] >= 4;
     int64_t step = b.src_stride[3];
-    bool turned = b.src_stride[2] == 1 && (uint64_t)step > 1 && b.extent[3] >= LANES && b.extent[2] >= 4;
+#if SET_MASKS /* a vector is a line */
+    turned = b.src_stride[2] == 1 && (uint64_t)step > 1 && b.extent[3] >= LANES && b.extent[2] >= 4;
+#endif
     if (b.dst_stride[3] != 1 || (!turned && ((step != 1 && step != 2) || (step == 1 && b.extent[3] > LONG_ROW)))) {
         rlx_micro_copies[RLX_ELEM_U32][RLX_ELEM_U32](&b);
         return;

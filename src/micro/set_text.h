@@ -150,7 +150,7 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define SEES 0
 #include "micro/reduce_text.h"
 #if defined(SET_LENDER) && SET_LENDS_RANGES
-LENT(reduce_f32_min, reduce[RLX_KERNEL_REDUCE_MIN][RLX_ELEM_F32])
+static void reduce_f32_min(const rlx_micro_sum *r) { rlx_micro_reduce_lent_min(r, &SET_LENDER); }
 #else
 #if defined(SET_LENDER)
 #undef COMMON

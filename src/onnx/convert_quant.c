@@ -109,6 +109,16 @@ RLX_ONNX_CONVERTER(convert_quantize)
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 
+/* Zero points that are known to be 0 take nothing away. */
+static bool is_nothing(rlx_onnx_conv *c, size_t i)
+{
+    size_t n = 0, k = 0;
+    const int64_t *z = rlx_onnx_ints_of(c, rlx_onnx_input(c, i), &n);
+    while (z && k < n && z[k] == 0)
+        k++;
+    return z && k == n;
+}
+
 RLX_ONNX_CONVERTER(convert_dequantize)
 {
     scales q;
@@ -121,12 +131,13 @@ RLX_ONNX_CONVERTER(convert_dequantize)
         return rlx_onnx_fail(c, RLX_ON06, "elements of type %s are not supported",
                              rlx_onnx_dtype_name(out)) != NULL;
     const rlx_expr *x = q.x;
-    if (rlx_dtype_is_float(rlx_onnx_dtype_of(c, x)))
+    const rlx_dtype from = rlx_onnx_dtype_of(c, x), wide = rlx_dtype_bits(t) < 32 ? RELAX_FLOAT32 : t;
+    /* differences of 16 bits are whole in float32, too, where one more step of a chain is next to nothing */
+    const rlx_dtype less = rlx_dtype_bits(from) <= 16 ? wide : RELAX_INT32;
+    if (rlx_dtype_is_float(from))
         x = rlx_onnx_cast(c, x, t);
-    else if (q.zero)
-        x = rlx_onnx_call2(c, "subtract", rlx_onnx_cast(c, x, RELAX_INT32),
-                           rlx_onnx_cast(c, q.zero, RELAX_INT32));
-    rlx_dtype wide = rlx_dtype_bits(t) < 32 ? RELAX_FLOAT32 : t;
+    else if (q.zero && !is_nothing(c, 2))
+        x = rlx_onnx_call2(c, "subtract", rlx_onnx_cast(c, x, less), rlx_onnx_cast(c, q.zero, less));
     const rlx_expr *y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, x, wide),
                                        rlx_onnx_cast(c, q.scale, wide));
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));

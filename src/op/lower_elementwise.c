@@ -111,9 +111,14 @@ static double attr_number(rlx_lowering *b, size_t i, double otherwise)
     return rlx_attr_as_float(rlx_lowering_attr(b->l, i), otherwise);
 }
 
+/* With a slope above 0, up to 1, the product is no greater than a number above 0 and no less than one below: the greater of the two is what is
+ * wanted, and a chain goes on with it. */
 const rlx_prim *rlx_unary_leakyrelu(rlx_lowering *b, const rlx_prim *x, rlx_dtype t)
 {
-    const rlx_prim *low = rlx_tir_mul(&b->t, x, number(b, t, attr_number(b, 0, 0.01)));
+    const double alpha = attr_number(b, 0, 0.01), slope = rlx_dtype_round(t, alpha);
+    const rlx_prim *low = rlx_tir_mul(&b->t, x, number(b, t, alpha));
+    if (slope > 0 && slope <= 1)
+        return rlx_tir_max(&b->t, x, low);
     return rlx_tir_select(&b->t, rlx_tir_gt(&b->t, x, number(b, t, 0)), x, low);
 }
 

@@ -21,6 +21,7 @@
 #define RLX_KERNEL_LONG 0x40000u
 #define RLX_KERNEL_SAME 2u
 #define RLX_KERNEL_LONG_STRIP 4096
+#define RLX_KERNEL_LONGER_STRIP 2048 /* of a kernel with few strips */
 #define RLX_KERNEL_FUEL_PER_STRIP 16
 #define RLX_KERNEL_ROWS 6u        /* most instructions on rows that are one */
 /* Elements that are worth it, or not those of a few instructions. */
@@ -74,6 +75,7 @@ struct rlx_kernel {
     uint32_t num_params, num_buffers, num_consts, num_words, num_temps, names_size;
     relax_kernel_fn *native;  /* NULL: none */
     size_t frame_size;
+    int64_t strip;            /* most elements of a strip of its own */
     uint32_t num_tensors;     /* parameters that are buffers, the first buffers of all */
     uint32_t entry;           /* word where it begins if all known sizes have been compared */
     uint32_t plain;           /* a bit for each parameter, if all buffers are parameters in their order and nothing else is; else 0 */

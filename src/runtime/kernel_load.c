@@ -154,19 +154,33 @@ static uint32_t class_bytes(unsigned klass)
     return klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32 ? 4 : 8;
 }
 
+/* The length of strips: as long as all of them stay near. */
+static size_t strip_length(const loading *l)
+{
+    enum { NEAR = 24 << 10 };
+    size_t bytes = 0, length = RLX_KERNEL_STRIP;
+    for (uint32_t r = 0; r < l->count[RLX_KERNEL_REGS]; r++)
+        bytes += reg_byte(l, r) & RLX_KERNEL_STRIP_REG ? class_bytes(reg_byte(l, r) & RLX_KERNEL_CLASS_MASK) : 0;
+    while (length < RLX_KERNEL_LONGER_STRIP && 2 * length * bytes <= NEAR)
+        length *= 2;
+    return length;
+}
+
 /* Cells of 8 bytes for scalars and views first, then the strips. */
 static bool place_registers(loading *l)
 {
     size_t at = 0;
+    const size_t length = strip_length(l);
+    l->k->strip = (int64_t)length;
     for (int strips = 0; strips < 2; strips++) {
         for (uint32_t r = 0; r < l->count[RLX_KERNEL_REGS]; r++) {
             uint8_t b = reg_byte(l, r);
-            if (b > 15 || (b & 12) == 12)
+            if (b > 31 || (b & 12) == 12 || (b & RLX_KERNEL_BYTE_REG && b != (RLX_KERNEL_BYTE_REG | RLX_KERNEL_VIEW_REG | RLX_CLASS_I32)))
                 return bad(l, "unknown register kind, register", r);
             if (((b & RLX_KERNEL_STRIP_REG) != 0) != strips)
                 continue;
             l->offsets[r] = (uint32_t)at | ((b & RLX_KERNEL_VIEW_REG) != 0);
-            at += strips ? RLX_KERNEL_STRIP * class_bytes(b & RLX_KERNEL_CLASS_MASK) : 8;
+            at += strips ? length * class_bytes(b & RLX_KERNEL_CLASS_MASK) : 8;
             if (at > RLX_KERNEL_MAX_FRAME)
                 return bad(l, "too many registers, register", r);
         }
@@ -343,16 +357,18 @@ static bool check_value(loading *l, instruction *in, uint32_t r, int klass, bool
     if (r >= l->count[RLX_KERNEL_REGS])
         return bad_operand(l, in);
     uint8_t b = reg_byte(l, r);
-    bool wide = is_wide(b), sets_view = in->op == RLX_K_VIEW || in->op == RLX_K_VIEW_OUT;
-    if ((klass >= 0 && (b & RLX_KERNEL_CLASS_MASK) != klass) ||
+    bool wide = is_wide(b), sets_view = in->op == RLX_K_VIEW || in->op == RLX_K_VIEW_OUT,
+         bytes = sets_view ? in->elem == RLX_ELEM_BOOL : in->op >= RLX_K_AND_BOOL && in->op <= RLX_K_NOT_BOOL;
+    if ((klass >= 0 && (b & RLX_KERNEL_CLASS_MASK) != klass) || bytes != ((b & RLX_KERNEL_BYTE_REG) != 0) ||
         (in->wide >= 0 && in->wide != wide))
         return bad_operand(l, in);
     in->wide = wide;
     if (sets_view)
         return (b & RLX_KERNEL_VIEW_REG) ? true : bad_operand(l, in);
     if (b & RLX_KERNEL_VIEW_REG) {
-        /* memory and helper instructions work on real strips, but for what reads each index once */
-        bool plain = in->op >= RLX_K_FIRST_VALUE || (in->op == RLX_K_PLACE_EACH && !written);
+        /* memory and helper instructions work on real strips, but for what is stored, and what reads each index once */
+        const bool reads = in->op == RLX_K_STORE || in->op == RLX_K_STORE_STRIDED || in->op == RLX_K_PLACE_EACH;
+        bool plain = in->op >= RLX_K_FIRST_VALUE || (reads && !written);
         if (!plain || (written ? l->out_epoch[r] : l->view_epoch[r]) != in->epoch)
             return bad_operand(l, in);
     }
@@ -477,8 +493,7 @@ static bool check_rest(loading *l, instruction *in)
         break;
     }
     case RLX_K_VIEW: case RLX_K_VIEW_OUT:
-        ok = rlx_kernel_elems[in->elem].bytes == class_bytes((unsigned)in->buffer_class) &&
-             in->elem != RLX_ELEM_BOOL;
+        ok = rlx_kernel_elems[in->elem].bytes == class_bytes((unsigned)in->buffer_class) || in->elem == RLX_ELEM_BOOL;
         break;
     case RLX_K_BROADCAST: ok = in->wide == 1; break;
     case RLX_K_CONTRACT: ok = check_contract(l, in); break;

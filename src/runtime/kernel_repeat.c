@@ -149,7 +149,7 @@ static void place_broadcast(rlx_kernel_run *r, const uint32_t *w, row *out)
 {
     void *strip = r->frame + frame_at(w[1]), *number = r->frame + w[2];
     const int64_t most = *scalar(r, w[3]);
-    rlx_fill_strip(strip, number, (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT), most < 0 ? 0 : (size_t)(most < RLX_KERNEL_STRIP ? most : RLX_KERNEL_STRIP));
+    rlx_fill_strip(strip, number, (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT), most < 0 ? 0 : (size_t)(most < r->k->strip ? most : r->k->strip));
     for (size_t i = 0; i < out->numbers; i++)
         if ((void *)out->to[i] == number)
             out->to[i] = strip;

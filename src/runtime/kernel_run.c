@@ -391,9 +391,9 @@ RLX_ALWAYS_INLINE int64_t wrap_mul(int64_t a, int64_t b)
 }
 RLX_ALWAYS_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 /* The most elements of strips in a loop, by its opcode word. */
-RLX_ALWAYS_INLINE int64_t most_of(uint32_t opcode)
+RLX_ALWAYS_INLINE int64_t most_of(const running *r, uint32_t opcode)
 {
-    return opcode & RLX_KERNEL_LONG ? RLX_KERNEL_LONG_STRIP : RLX_KERNEL_STRIP;
+    return opcode & RLX_KERNEL_LONG ? RLX_KERNEL_LONG_STRIP : r->k->strip;
 }
 
 /* Words of a value instruction: opcode and 2 to 4 operands. */
@@ -525,14 +525,14 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
             STEP(0)
         case RLX_K_STRIP:
             X(1) = 0;
-            strip = X(2) > 0 ? (size_t)least(X(2), most_of(w[0])) : 0;
+            strip = X(2) > 0 ? (size_t)least(X(2), most_of(r, w[0])) : 0;
             if (!strip)
                 JUMP_TO(w[3]);
             else
                 w += 5;
             continue;
         case RLX_K_NEXT_STRIP: {
-            int64_t most = most_of(w[0]), left = wrap_sub(X(2), wrap_add(X(1), most));
+            int64_t most = most_of(r, w[0]), left = wrap_sub(X(2), wrap_add(X(1), most));
             if (!rlx_kernel_spend(r, RLX_KERNEL_FUEL_PER_STRIP * (most / RLX_KERNEL_STRIP)))
                 return false;
             strip = 0;
@@ -573,7 +573,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_ADD_EACH: TRY(do_add_each(r, w, n), 3)
         case RLX_K_VIEW: case RLX_K_VIEW_OUT: TRY(rlx_kernel_view_strip(r, w, n), 3)
         case RLX_K_BROADCAST: {
-            int64_t most = X(3) < 0 ? 0 : least(X(3), RLX_KERNEL_STRIP);
+            int64_t most = X(3) < 0 ? 0 : least(X(3), r->k->strip);
             rlx_fill_strip(reg(r, w[1]), r->frame + w[2], (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT),
                            (size_t)most);
             STEP(3)

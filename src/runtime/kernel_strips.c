@@ -36,6 +36,8 @@
         }                                                                                   \
         return RLX_TROUBLE_NONE;                                                            \
     }
+#define BYTES1(name, expr) VALUE1(name, uint8_t, uint8_t, expr)
+#define BYTES2(name, expr) VALUE2(name, uint8_t, uint8_t, expr)
 /* fails: a condition on a and b where the mask (NULL: everywhere) is on; elements that would
  * fail are left 0. Operands are read once, as what is tested is what is computed with: they may be views of memory that
  * another thread of a hostile kernel writes. */
@@ -165,6 +167,21 @@ static int compute_row(float *d, const float *a, uint32_t step, size_t n)
             float a = x[i];                                                                 \
             d[i] = (R)(near);                                                               \
         }                                                                                   \
+        return RLX_TROUBLE_NONE;                                                            \
+    }
+#define SHORT1(name, R)                                                                     \
+    RLX_NOINLINE VALUE1(name##_far, R, int64_t, a)                                          \
+    RLX_CLONES static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        const uint64_t *p = ap;                                                             \
+        R *d = dp;                                                                          \
+        uint64_t all = 0;                                                                   \
+        EACH_OF(n)                                                                          \
+            all |= p[i] + 0x80000000u;                                                      \
+        if (all >> 32)                                                                      \
+            return v_##name##_far(dp, ap, bp, cp, n);                                       \
+        EACH_OF(n)                                                                          \
+            d[i] = (R)(int32_t)p[i];                                                        \
         return RLX_TROUBLE_NONE;                                                            \
     }
 #define ROW1(name, expr, step)                                                              \
@@ -307,6 +324,24 @@ RLX_ALWAYS_INLINE float round_nearest(float x)
     float a = fabsf(x), r = (a + 0x1p23f) - 0x1p23f;
     return copysignf(a < 0x1p23f ? r : a, x);
 }
+/* As rlx_quantize_f32; both ends are numbers of float32. Divisions take their time beside all the rest. */
+RLX_CLONES
+static int quantize(void *dp, const void *ap, const void *bp, const void *cp, int32_t low, int32_t high, size_t n)
+{
+    const float *p = ap, *q = bp, *r = cp, least = (float)low, most = (float)high;
+    int32_t *d = dp;
+    EACH_OF(n) {
+        float v = round_nearest(p[i] / q[i]) + r[i], u = v > least ? v : least;
+        u = u < most ? u : most;
+        d[i] = v == v ? (int32_t)u : 0;
+    }
+    return RLX_TROUBLE_NONE;
+}
+#define QUANTIZE(name, low, high)                                                           \
+    static int v_##name(void *dp, const void *ap, const void *bp, const void *cp, size_t n) \
+    {                                                                                       \
+        return quantize(dp, ap, bp, cp, low, high, n);                                      \
+    }
 #define rlx_round_f32 round_nearest
 #include "format/kernel_value.def"
 
@@ -316,19 +351,26 @@ rlx_value_fn *const rlx_value_fns[RLX_K_COUNT] = {
 #include "format/kernel_opcode.def"
 };
 
+RLX_CLONES
+static void fill_strip(uint64_t *d, uint64_t v, size_t n)
+{
+    EACH_OF(n)
+        d[i] = v;
+}
+
 void rlx_fill_strip(void *dp, const void *a, int klass, size_t n)
 {
-    if (klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32) {
-        uint32_t *d = dp, v;
-        memcpy(&v, a, 4);
-        for (size_t i = 0; i < n; i++)
-            d[i] = v;
-    } else {
-        uint64_t *d = dp, v;
+    uint32_t half;
+    uint64_t v;
+    if (klass == RLX_CLASS_I32 || klass == RLX_CLASS_F32) { /* in pairs */
+        memcpy(&half, a, 4);
+        if (n % 2)
+            memcpy((char *)dp + 4 * --n, &half, 4);
+        v = half | (uint64_t)half << 32;
+        n /= 2;
+    } else
         memcpy(&v, a, 8);
-        for (size_t i = 0; i < n; i++)
-            d[i] = v;
-    }
+    fill_strip(dp, v, n);
 }
 
 RLX_CLONES bool rlx_place_strip(int64_t *d, const int64_t *index, const uint64_t *p, size_t n)
@@ -453,7 +495,7 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
 #define INTEGER_0_16(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
 #define INTEGER_0_32(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
 #define INTEGER_0_64(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
-#define INTEGER_1_1(elem, C, R) LOADS(elem, C, R, v != 0) STORES(elem, C, R, v != 0)
+#define INTEGER_1_1(elem, C, R) LOADS(elem, C, R, v != 0) RLX_CLONES STORES(elem, C, R, v != 0)
 #define INTEGER_1_8(elem, C, R) LOADS(elem, C, R, v)
 #define INTEGER_1_16(elem, C, R) LOADS(elem, C, R, v)
 #define INTEGER_1_32(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)

@@ -624,6 +624,13 @@ static bool expand_store(const inlining *x, const rlx_pointwise *p, rlx_point_st
     return true;
 }
 
+/* Sums of squares of what does not lie side by side are no fast instruction: squares are better in memory, of which there is one. */
+static bool has_slow_squares(const rlx_nest_plan *plan)
+{
+    return plan->form == RLX_PLAN_PARTIAL && plan->fused.value != RLX_KERNEL_VALUE_ELEMENT &&
+           !rlx_plan_is_unit(&plan->accesses.data[plan->fused.a], plan->fused.loop[RLX_FUSED_STEP]);
+}
+
 /* The nest with what was stored in place of its load `of`, if that alone reads it, and it is still one instruction: a square, or the
  * element of another buffer. An operand of products is read where it was copied from if it is read once: the keys of a single query
  * need not be turned. Itself if not; NULL: out of memory. */
@@ -653,7 +660,8 @@ static const rlx_stmt *sum_of_stored(inlining *x, const rlx_for_stmt *nest, cons
         r.user = pair;
         const rlx_stmt *made = pair[1] ? rlx_rewrite(&r, &nest->node) : NULL;
         rlx_rewriter_free(&r);
-        bool is = made && plan_sum(ctx, rlx_as_for_stmt(made), &now) && now.form == plan->form && is_contraction(&now) == product;
+        bool is = made && plan_sum(ctx, rlx_as_for_stmt(made), &now) && now.form == plan->form && is_contraction(&now) == product &&
+                  !has_slow_squares(&now);
         if (made)
             rlx_nest_plan_free(ctx, &now);
         out = is ? made : out;

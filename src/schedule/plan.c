@@ -191,6 +191,46 @@ static bool is_plain_index(const planner *p, const rlx_prim *index)
     return is && !loads(p, index);
 }
 
+/* Is the load in range wherever the nest is? By its loops alone. */
+static bool is_inside(const planner *p, const rlx_buffer_load *l)
+{
+    const rlx_buffer *b = rlx_as_buffer(l->buffer);
+    rlx_context *ctx = p->ctx;
+    bool is = !l->predicate && b && l->num_indices == b->num_shape;
+    for (size_t d = 0; d < l->num_indices && is; d++) {
+        rlx_plan_view room;
+        int64_t c, first, left;
+        const rlx_tir_affine *a = rlx_plan_affine(ctx, p->scope, p->plan, l->indices[d], &room);
+        const rlx_prim *low = a ? rlx_fold_cast(ctx, RELAX_INT64, a->base) : NULL, *high = low;
+        for (size_t i = 0; i < p->plan->count && a && is; i++) {
+            const rlx_nest_loop *o = &p->plan->loops[i];
+            if (!a->coeff[i])
+                continue;
+            is = rlx_int_literal(a->coeff[i], &c) && c >= 0;
+            low = rlx_plan_add_product(ctx, low, a->coeff[i], o->min);
+            high = rlx_plan_add_product(ctx, high, a->coeff[i], rlx_fold_sub(ctx, rlx_fold_add(ctx, o->min, o->extent), rlx_int64(ctx, 1)));
+        }
+        is = is && low && high && rlx_int_literal(low, &first) && first >= 0 &&
+             rlx_int_literal(rlx_fold_sub(ctx, rlx_fold_cast(ctx, RELAX_INT64, b->shape[d]), high), &left) && left >= 1;
+    }
+    return is;
+}
+
+static enum rlx_step find_unsure(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    if (l)
+        return is_inside(user, l) ? RLX_STEP_SKIP : RLX_STEP_STOP;
+    return n->kind == RLX_NODE_PRIM_CALL ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* The right side of `and` and `or` is wanted sometimes, which is nothing to what reads memory that is there. */
+static bool is_wanted_sometimes(planner *p, const rlx_node *n)
+{
+    rlx_walker w = { .enter = find_unsure, .user = p, .unique = true };
+    return rlx_walk(&p->ctx->memory, rlx_as_binary(n)->b, &w, NULL) == RLX_STEP_STOP;
+}
+
 static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *via,
                                 const rlx_node *parent)
 {
@@ -204,12 +244,12 @@ static enum rlx_step scan_value(void *user, const rlx_node *n, const rlx_field *
                                           .indices = l->indices,
                                           .num_indices = l->num_indices });
     }
-    if (n->kind == RLX_NODE_AND || n->kind == RLX_NODE_OR)
-        p->guarded |= loads(p, rlx_as_binary(n)->b);
     if (n->kind == RLX_NODE_PRIM_CALL) {
-        const rlx_prim_call *c = rlx_as_prim_call(n);
-        p->guarded |= !c || !c->op || rlx_slice_is(rlx_string_slice(c->op), "if_then_else");
+        const rlx_prim_call *c = (const rlx_prim_call *)n;
+        p->guarded |= !c->op || rlx_slice_is(rlx_string_slice(c->op), "if_then_else");
     }
+    if (n->kind == RLX_NODE_AND || n->kind == RLX_NODE_OR)
+        p->guarded = p->guarded || (loads(p, rlx_as_binary(n)->b) && is_wanted_sometimes(p, n));
     /* Merged loops compute no such index; they may compute others, and the variables inside of them. */
     if (is_index(via, parent) && n->kind != RLX_NODE_PRIM_VAR && is_plain_index(p, (const rlx_prim *)n))
         return RLX_STEP_SKIP;

@@ -85,13 +85,13 @@ static bool give(const copying *c)
     return one && zero;
 }
 
-/* Are runs of more than so many elements contiguous on both sides? */
+/* Are runs of more than so many elements contiguous on both sides, or known to be that long where they are written? */
 static bool has_long_runs(const copying *c, int64_t length)
 {
     int64_t elements;
     const rlx_plan_dimension *last = c->all.count ? &c->all.at[c->all.count - 1] : NULL;
-    return last && rlx_is_int_value(last->stride[TO], 1) && rlx_is_int_value(last->stride[FROM], 1) &&
-           !(rlx_int_literal(last->extent, &elements) && elements <= length);
+    bool runs = last && rlx_is_int_value(last->stride[TO], 1), known = runs && rlx_int_literal(last->extent, &elements);
+    return runs && (known ? elements > length : rlx_is_int_value(last->stride[FROM], 1));
 }
 
 bool rlx_plan_copying(rlx_context *ctx, rlx_nest_plan *plan, int64_t longer)

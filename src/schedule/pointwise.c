@@ -127,6 +127,21 @@ static bool is_transposed(const rlx_nest_plan *plan, const rlx_plan_access *a, i
     return false;
 }
 
+/* Elements that lie beside each other in both sides of a function of rows, and have one number of the third: those of a picture's channel
+ * are one row. */
+static int64_t row_of_map(const rlx_nest_plan *plan)
+{
+    const rlx_plan_access *to = &plan->accesses.data[0], *a = &plan->accesses.data[plan->map.a], *b = &plan->accesses.data[plan->map.b];
+    const int column = plan->map.column;
+    int64_t run = rlx_plan_likely_size(plan->loops[column >= 0 ? column : plan->map.row].extent), size, step;
+    for (int i = column; i-- > 0;)
+        if (!rlx_plan_moves(b, i) && to->offset.coeff[i] && rlx_int_literal(to->offset.coeff[i], &step) && step == run &&
+            a->offset.coeff[i] && rlx_int_literal(a->offset.coeff[i], &step) && step == run &&
+            rlx_int_literal(plan->loops[i].extent, &size) && rlx_mul_i64(run, size, &step))
+            run = step;
+    return run;
+}
+
 /* Is it a nest of one pure store to memory that it does not load, whose loops are all told apart by it? */
 static bool judge_plan(rlx_context *ctx, const rlx_nest_plan *plan, rlx_pointwise *out)
 {
@@ -145,12 +160,10 @@ static bool judge_plan(rlx_context *ctx, const rlx_nest_plan *plan, rlx_pointwis
     for (size_t i = 0; i < plan->accesses.len; i++)
         out->transposes |= is_transposed(plan, &plan->accesses.data[i], along);
     out->form = plan->form;
-    int last = plan->map.column >= 0 ? plan->map.column : plan->map.row;
     const rlx_prim *strip = plan->form == RLX_PLAN_STRIP       ? plan->strip_extent
-                            : plan->form == RLX_PLAN_MAP       ? plan->loops[last].extent
                             : plan->form == RLX_PLAN_NORMALIZE ? plan->normalize.extent[1]
                                                                : plan->copy.extent[3];
-    out->strip = rlx_plan_likely_size(strip);
+    out->strip = plan->form == RLX_PLAN_MAP ? row_of_map(plan) : rlx_plan_likely_size(strip);
     return is_pure(ctx, s->value);
 }
 

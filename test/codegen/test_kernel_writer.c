@@ -137,7 +137,8 @@ static void arithmetic_of_every_dtype(void **state)
 static void sizes_around_a_strip(void **state)
 {
     static const int64_t sizes[][2] = { { 0, 5 },   { 5, 0 },   { 1, 1 },   { 1, 255 }, { 1, 256 },
-                                        { 1, 257 }, { 2, 256 }, { 3, 511 }, { 700, 1 } };
+                                        { 1, 257 }, { 2, 256 }, { 3, 511 }, { 700, 1 },
+                                        { 1, 1025 }, { 1, 2047 }, { 1, 2049 } };
     for (size_t i = 0; i < RLX_COUNT(sizes); i++) {
         elementwise(RELAX_FLOAT32, do_nested, sizes[i][0], sizes[i][1]);
         elementwise(RELAX_INT8, do_nested, sizes[i][0], sizes[i][1]);
@@ -159,6 +160,71 @@ static void casts_between_all_dtypes(void **state)
         for (size_t to = 0; to < RLX_COUNT(dtypes); to++) {
             cast_to = dtypes[to];
             elementwise(dtypes[from], do_cast, 2, 150);
+        }
+}
+
+/* One operation of what lies in memory, and others. */
+static const rlx_prim *do_both(rlx_tir *t, const rlx_prim *a, const rlx_prim *b) { return rlx_tir_and(t, a, b); }
+static const rlx_prim *do_either(rlx_tir *t, const rlx_prim *a, const rlx_prim *b) { return rlx_tir_or(t, a, b); }
+static const rlx_prim *do_not(rlx_tir *t, const rlx_prim *a, const rlx_prim *b) { return rlx_tir_not(t, a); }
+static const rlx_prim *do_neither(rlx_tir *t, const rlx_prim *a, const rlx_prim *b) { return rlx_tir_not(t, rlx_tir_or(t, a, b)); }
+static const rlx_prim *do_bits(rlx_tir *t, const rlx_prim *a, const rlx_prim *b) { return rlx_tir_call2(t, "bitwise_xor", a, b); }
+
+static void bools_in_memory(void **state)
+{
+    static const int64_t lengths[] = { 0, 1, 15, 16, 33, 511, 2048, 2049, 5000 };
+    make_fn *all[] = { do_both, do_either, do_not, do_neither, do_ne, do_bits };
+    for (size_t i = 0; i < RLX_COUNT(lengths); i++)
+        for (size_t k = 0; k < RLX_COUNT(all); k++) {
+            elementwise(RELAX_BOOL, all[k], 1, lengths[i]);
+            elementwise(RELAX_BOOL, all[k], lengths[i], 3);
+        }
+}
+
+/* Rounded quotients in bytes; steps of it that something else wants, too. */
+static const rlx_prim *rounded(rlx_tir *t, const rlx_prim *x) { return rlx_tir_call1(t, "round", x); }
+static const rlx_prim *do_quantize(rlx_tir *t, const rlx_prim *a, const rlx_prim *b)
+{
+    const rlx_prim *scale = rlx_tir_number(t, rlx_prim_dtype(a), 0.01);
+    return rlx_tir_cast(t, cast_to, rlx_tir_add(t, rounded(t, rlx_tir_div(t, a, scale)), b));
+}
+static const rlx_prim *do_round_to(rlx_tir *t, const rlx_prim *a, const rlx_prim *b)
+{
+    const rlx_prim *scale = rlx_tir_number(t, rlx_prim_dtype(a), 100);
+    return rlx_tir_cast(t, cast_to, rlx_tir_add(t, rlx_tir_call1(t, "nearbyint", rlx_tir_mul(t, a, scale)), rlx_tir_div(t, b, a)));
+}
+static const rlx_prim *do_quantize_twice(rlx_tir *t, const rlx_prim *a, const rlx_prim *b)
+{
+    const rlx_prim *q = rounded(t, rlx_tir_div(t, a, b)), *s = rlx_tir_add(t, q, b);
+    return rlx_tir_add(t, rlx_tir_cast(t, RELAX_FLOAT32, rlx_tir_cast(t, cast_to, s)), rlx_tir_add(t, q, rounded(t, s)));
+}
+
+static void quotients_in_bytes(void **state)
+{
+    static const rlx_dtype bytes[] = { RELAX_INT8, RELAX_UINT8, RELAX_INT16 };
+    make_fn *all[] = { do_quantize, do_round_to, do_quantize_twice };
+    for (size_t i = 0; i < RLX_COUNT(bytes); i++)
+        for (size_t k = 0; k < RLX_COUNT(all); k++) {
+            cast_to = bytes[i];
+            elementwise(RELAX_FLOAT32, all[k], 3, 700);
+            elementwise(RELAX_FLOAT32, all[k], 1, 1);
+        }
+}
+
+/* Casts that change nothing of a strip, whose operand is wanted once or twice. */
+static const rlx_prim *do_widen(rlx_tir *t, const rlx_prim *a, const rlx_prim *b)
+{
+    const rlx_prim *x = rlx_tir_cast(t, cast_to, a), *y = rlx_tir_cast(t, cast_to, b);
+    return rlx_tir_add(t, rlx_tir_mul(t, x, y), rlx_tir_add(t, x, rlx_tir_cast(t, cast_to, rlx_tir_max(t, a, b))));
+}
+
+static void casts_of_nothing(void **state)
+{
+    static const rlx_dtype wide[] = { RELAX_INT16, RELAX_UINT16, RELAX_INT32, RELAX_INT64, RELAX_UINT64, RELAX_FLOAT32 };
+    for (size_t from = 0; from < RLX_COUNT(dtypes); from++)
+        for (size_t to = 0; to < RLX_COUNT(wide); to++) {
+            cast_to = wide[to];
+            elementwise(dtypes[from], do_widen, 3, 400);
         }
 }
 
@@ -1042,6 +1108,9 @@ int main(void)
         cmocka_unit_test(arithmetic_of_every_dtype),
         cmocka_unit_test(sizes_around_a_strip),
         cmocka_unit_test(casts_between_all_dtypes),
+        cmocka_unit_test(bools_in_memory),
+        cmocka_unit_test(quotients_in_bytes),
+        cmocka_unit_test(casts_of_nothing),
         cmocka_unit_test(intrinsics_of_floats),
         cmocka_unit_test(intrinsics_of_integers),
         cmocka_unit_test(numbers_of_intrinsics),

@@ -110,6 +110,14 @@ static void row_strides(rlx_micro_box *b)
     }
 }
 
+/* A plane that is transposed into rows a page, or half of one, apart. */
+static void far_rows(rlx_micro_box *b)
+{
+    b->extent[0] = b->extent[1] = 1;
+    b->dst_stride[2] = once_in(2) ? 512 : 1024, b->dst_stride[3] = 1;
+    b->src_stride[2] = 1, b->src_stride[3] = b->extent[2] + below(3);
+}
+
 static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
 {
     rlx_micro_box b = { 0 };
@@ -119,6 +127,8 @@ static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
     random_strides(&b, true);
     if (once_in(8))
         row_strides(&b);
+    else if (once_in(8))
+        far_rows(&b);
     int64_t low = 0, high = 0, from_low = 0, from_high = 0;
     ends(b.extent, b.dst_stride, 4, &low, &high);
     ends(b.extent, b.src_stride, 4, &from_low, &from_high);

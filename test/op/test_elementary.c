@@ -401,6 +401,37 @@ static void check_exact(const float *x, size_t n)
     }
 }
 
+/* Rounded quotients as bytes, and int64 as float32, in strips whose numbers fit into 32 bits or not: by the functions that say what they are. */
+static void quotients_and_integers(void **state)
+{
+    static const float scales[] = { 1, 0.01f, 0x1p-130f, 3e38f, 0, -0.5f };
+    static const float zeros[] = { 0, 128, -3, 0.5f, -0x1p23f, NAN, INFINITY };
+    float x[STRIP], y[STRIP], z[STRIP];
+    int32_t d[STRIP];
+    int64_t whole[STRIP];
+    for (size_t round = 0; round < 3000; round++) {
+        const size_t n = next_random() % (STRIP + 1);
+        for (size_t i = 0; i < n; i++) {
+            x[i] = round & 1 ? any_float() : (float)((int32_t)(next_random() % 1024) - 512) * 0.5f;
+            y[i] = round % 5 ? scales[round % RLX_COUNT(scales)] : any_float();
+            z[i] = round % 7 ? zeros[round % RLX_COUNT(zeros)] : any_float();
+            whole[i] = (int64_t)next_random() >> (round & 3 ? 33 : next_random() % 64);
+        }
+        for (int byte = 0; byte < 2; byte++) {
+            rlx_value_fns[byte ? RLX_K_QUANTIZE_U8 : RLX_K_QUANTIZE_I8](d, x, y, z, n);
+            for (size_t i = 0; i < n; i++) {
+                const float v = rlx_round_f32(x[i] / y[i]) + z[i];
+                const int32_t want = (int32_t)rlx_saturate((double)v, byte ? 0 : INT8_MIN, byte ? UINT8_MAX : INT8_MAX);
+                if (d[i] != want)
+                    fail_msg("round(%a / %a) + %a is %d, not %d", (double)x[i], (double)y[i], (double)z[i], d[i], want);
+            }
+        }
+        rlx_value_fns[RLX_K_I64_TO_F32](y, whole, NULL, NULL, n);
+        for (size_t i = 0; i < n; i++)
+            assert_int_equal(rlx_float_bits(y[i]), rlx_float_bits((float)whole[i]));
+    }
+}
+
 /* All exponents; strips of any length, which have a NaN or not, with numbers beyond integers or not. In the long run all. */
 static void exact_steps(void **state)
 {
@@ -449,6 +480,7 @@ int main(void)
         cmocka_unit_test(strips_and_single_elements),
         cmocka_unit_test(exp_of_rows),
         cmocka_unit_test(exact_steps),
+        cmocka_unit_test(quotients_and_integers),
         cmocka_unit_test(halves_in_runs),
         cmocka_unit_test(everywhere),
     };

@@ -26,7 +26,8 @@ enum {
     RK_PER_CLASS = RK_SCALARS + RK_STRIPS + 2,
     RK_OWN = RLX_CLASS_COUNT * RK_PER_CLASS
 };
-enum { RK_REGS = RK_CONSTS + 2 * RK_OWN };
+/* Behind them views of bools: to be read and to be written, and those of parallel loops. */
+enum { RK_BYTES = RK_CONSTS + 2 * RK_OWN, RK_REGS = RK_BYTES + 4 };
 static const int64_t rk_ints[RK_INTS] = { 0, 1, 2, 3, 600, -1, 300, 7 };
 enum { RK_SIZE_REG = 4, RK_HALF_REG = 6, RK_WORK_REG = RK_INTS + 5 };
 /* Buffers: parameters of one element type per class, temporaries of every type, constants of
@@ -122,7 +123,8 @@ static inline uint16_t rk_value(rk_kernel *k, const rk_choice *c, int klass, boo
     bool *set = written ? k->out_views : k->views;
     if (!c->wide)
         return rk_own(k, rk_scalar(k, klass), written);
-    if (c->op >= RLX_K_FIRST_VALUE && set[klass] && rk_below(k->random, 2))
+    const bool stores = c->op == RLX_K_STORE || c->op == RLX_K_STORE_STRIDED;
+    if ((c->op >= RLX_K_FIRST_VALUE || stores) && set[klass] && rk_below(k->random, 2))
         return rk_view(k, klass, written ? true : !k->views[klass]);
     return rk_own(k, rk_strip(k, klass), written);
 }
@@ -210,8 +212,33 @@ static inline bool rk_is_size(uint32_t op, uint32_t position)
            (op == RLX_K_PLACE_EACH && position == 5) || (op == RLX_K_WANT_DIM && position == 2) || (op == RLX_K_ALLOC && position == 1);
 }
 
+static inline bool rk_is_logic(uint32_t op) { return op >= RLX_K_AND_BOOL && op <= RLX_K_NOT_BOOL; }
+
+/* Views of bools, and an operation of them. */
+static inline void rk_logic(rk_kernel *k, uint32_t op)
+{
+    const uint16_t in = (uint16_t)(RK_BYTES + (k->in_parallel ? 2 : 0)), out = (uint16_t)(in + 1);
+    for (int i = 0; i < 2; i++) {
+        rk_word(k, i ? RLX_K_VIEW_OUT : RLX_K_VIEW);
+        rk_word(k, i ? out : in);
+        rk_word(k, RK_PARAMS + RLX_ELEM_BOOL);
+        rk_word(k, rk_small(k));
+    }
+    k->used[op] = 1;
+    rk_word(k, op);
+    rk_word(k, out);
+    rk_word(k, rk_below(k->random, 2) ? in : out);
+    if (op != RLX_K_NOT_BOOL)
+        rk_word(k, in);
+}
+
 static inline void rk_instruction(rk_kernel *k, uint32_t op)
 {
+    if (rk_is_logic(op) && k->in_strip && !k->scalars_only) {
+        rk_logic(k, op);
+        return;
+    }
+    op = rk_is_logic(op) ? RLX_K_AND_I32 : op;
     const char *letters = rlx_kernel_ops[op].operands;
     rk_choice c = { op,
                     op == RLX_K_BROADCAST || op == RLX_K_VIEW || op == RLX_K_VIEW_OUT ||
@@ -606,6 +633,8 @@ static inline void rk_write(const rk_kernel *k, rlx_buf *out)
         b = (char)(b | (i < RK_SCALARS               ? 0
                         : i < RK_SCALARS + RK_STRIPS ? RLX_KERNEL_STRIP_REG
                                                      : RLX_KERNEL_VIEW_REG));
+        if (r >= RK_BYTES)
+            b = RLX_CLASS_I32 | RLX_KERNEL_VIEW_REG | RLX_KERNEL_BYTE_REG;
         rlx_buf_put(out, &b, 1);
     }
     rk_pad(out);
