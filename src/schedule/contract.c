@@ -391,7 +391,9 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
     t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned ? RLX_ROW_TILE : even_rows(t);
-    t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH : t->strip.width ? t->strip.width : even_columns(t);
+    t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH : t->strip.turned ? rlx_turned_columns(t)
+                     : t->strip.width  ? t->strip.width
+                                       : even_columns(t);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;
