@@ -382,6 +382,15 @@ static int64_t even_rows(const rlx_tiling *t)
                                           : even_tiles(lanes, RLX_ROW_TILE, RLX_ROW_PANEL, count + count % 2);
 }
 
+/* Columns of a tile whose sums are turned: some lines of the picture, so that what is done with them has rows to go along. */
+static int64_t turned_columns(const rlx_tiling *t)
+{
+    int64_t whole = 0;
+    (void)rlx_int_literal(t->column.lanes.extent, &whole);
+    const int64_t width = t->strip.width, lines = whole / width, most = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1;
+    return even_tiles(lines, most, 1, 2 * tiles_of(lines, most)) * width;
+}
+
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
 static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_prim *first,
                                       rlx_epilogue *e, const rlx_for_stmt *init,
@@ -391,7 +400,7 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
     t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned ? RLX_ROW_TILE : even_rows(t);
-    t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH : t->strip.turned ? rlx_turned_columns(t)
+    t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH : t->strip.turned ? turned_columns(t)
                      : t->strip.width  ? t->strip.width
                                        : even_columns(t);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))

@@ -114,8 +114,6 @@ bool rlx_choose_row_strips(rlx_tiling *t);
 /* Has a strip memory of its own? */
 bool rlx_is_strip_copied(const rlx_tiling *t);
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t);
-/* Columns of a tile whose sums are turned: some lines of the picture, so that what is done with them has rows to go along. */
-int64_t rlx_turned_columns(const rlx_tiling *t);
 /* Memory for the sums of a tile, if they are turned. */
 const rlx_buffer *rlx_turned_sums(const rlx_tiling *t);
 /* Fills the strip for row y of the columns. NULL: out of memory, as below. */

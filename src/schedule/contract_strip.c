@@ -130,18 +130,6 @@ const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
     return name ? rlx_buffer_new(t->ctx, name, RELAX_FLOAT32, shape, 2, NULL, t->place) : NULL;
 }
 
-int64_t rlx_turned_columns(const rlx_tiling *t)
-{
-    int64_t whole = 0, most = RLX_COLUMN_TILE / t->strip.width;
-    (void)rlx_int_literal(t->column.lanes.extent, &whole);
-    const int64_t lines = whole / t->strip.width;
-    most = most < 1 ? 1 : most;
-    for (int64_t n = most; n > 0 && n >= most / 2; n--) /* two threads end together */
-        if ((lines + n - 1) / n % 2 == 0)
-            return n * t->strip.width;
-    return most * t->strip.width;
-}
-
 const rlx_buffer *rlx_turned_sums(const rlx_tiling *t)
 {
     const rlx_prim *shape[2] = { rlx_int64(t->ctx, t->column_tile),
