@@ -71,8 +71,6 @@ const rlx_micro_step *rlx_micro_chain_line(const rlx_micro_step *s, float *line)
     else if (at->op == RLX_STEP_GREATEST && at->same)
         line[2] = *at++->with;
     line[4] = at->op == RLX_STEP_LEAST && at->same ? *at++->with : INFINITY;
-    for (int i = 0; i < RLX_LINE_LANES; i++)
-        line[RLX_LINE_ONE + i] = 1;
     return at - s > 2 ? at - 1 : s;
 }
 

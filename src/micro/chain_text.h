@@ -216,7 +216,7 @@ enum { ADD_THEN_RELU = RLX_STEP_COUNT, LINE };
 SET static void chain(const rlx_micro_step *steps, int64_t n)
 {
     rlx_micro_chain_end end;
-    _Alignas(64) float held[CHAIN_STRIP], same[f32_LANES], line[RLX_LINE_ONE + f32_LANES];
+    _Alignas(64) float held[CHAIN_STRIP], same[f32_LANES], line[RLX_LINE_NUMBERS];
     const int64_t least = rlx_micro_chain_has_functions(steps) ? BLOCK : 2 * f32_LANES, /* elements at a time */
                   whole = n & -least;
     bool ends = whole < n;
@@ -243,7 +243,8 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             }
             const rlx_micro_step *last = op == RLX_STEP_MUL && !by ? rlx_micro_chain_line(s, line) : s;
             if (last != s) {
-                s = last, op = LINE, b = line + RLX_LINE_ONE;
+                s = last, op = LINE;
+                f32_store(same, f32_fill(1));
                 if (s[1].op == RLX_STEP_MUL && s[1].moves)
                     s++, b = s->with + at, by = f32_LANES;
             } else if ((op == RLX_STEP_ADD || op == RLX_STEP_TWICE) && s[1].op == RLX_STEP_RELU)
@@ -272,8 +273,8 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             SLOW_CASE_OF(sqrt, SQRT_OF)
             ONE_CASE(ADD_THEN_RELU, RELU_OF_SUM)
             case LINE: {
-                f32_vec k[RLX_LINE_ONE];
-                RLX_UNROLL for (int i = 0; i < RLX_LINE_ONE; i++) k[i] = f32_fill(line[i]);
+                f32_vec k[RLX_LINE_NUMBERS];
+                RLX_UNROLL for (int i = 0; i < RLX_LINE_NUMBERS; i++) k[i] = f32_fill(line[i]);
                 for (int64_t i = 0; i < count; i += f32_LANES, b += by)
                     f32_store(d + i, LINE_OF(f32_load(a + i)) * f32_load(b));
                 break;

@@ -272,13 +272,15 @@ static void copy_wider(const rlx_micro_box *box, const widening *z)
     PACK(name, T, T, , )
 #define COMMA ,
 PACK(wider, uint32_t, char, COMMA const widening *z, COMMA z)
-/* Its strides in bytes. */
+/* A stride along an extent of 1 may be anything. */
+static int64_t in_bytes(int64_t stride, const widening *z) { return (int64_t)((uint64_t)stride * (uint64_t)z->bytes); }
 static void pack_widening(const rlx_micro_pack *p, const widening *z)
 {
     rlx_micro_pack q = *p;
-    q.lane_stride[0] *= z->bytes, q.lane_stride[1] *= z->bytes;
+    for (int i = 0; i < 2; i++)
+        q.lane_stride[i] = in_bytes(p->lane_stride[i], z);
     for (int i = 0; i < 3; i++)
-        q.depth_stride[i] *= z->bytes;
+        q.depth_stride[i] = in_bytes(p->depth_stride[i], z);
     pack_wider(&q, z);
 }
 #define WIDER(name, D, S)                                                                            \

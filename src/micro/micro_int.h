@@ -109,8 +109,8 @@ const rlx_micro_step *rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rl
 void rlx_micro_chain_store_end(const rlx_micro_chain_end *e);
 bool rlx_micro_chain_has_functions(const rlx_micro_step *steps);
 /* Some steps from a MUL by a number on, which are one: x = min(max(x * line[0] + line[1], line[2]) + line[3], line[4]), as it stands; what
- * is not there changes nothing. Gives the last of them; the first one if they are less than three. Behind line stand as many ones as a vector has. */
-enum { RLX_LINE_ONE = 5, RLX_LINE_LANES = 8 };
+ * is not there changes nothing. Gives the last of them; the first one if they are less than three. */
+enum { RLX_LINE_NUMBERS = 5 };
 const rlx_micro_step *rlx_micro_chain_line(const rlx_micro_step *steps, float *line);
 /* d[j] = exp(a[j] - b) by a chain of this set. */
 void rlx_micro_row_exp_sub(rlx_micro_chain_fn *chain, float *d, const float *a, float b, int64_t columns);
