@@ -272,7 +272,7 @@ static bool find_views(rlx_tiling *t)
     t->acc_buffer = rlx_merged_view(t, t->acc, of_acc, 2);
     for (int i = 0; i < 2; i++) {
         const rlx_digits *groups[2] = { &sides[i]->lanes, &t->depth };
-        sides[i]->buffer = sides[i]->packed || (t->strip.width && t->strip.of == sides[i]) ? rlx_as_buffer(sides[i]->access->buffer)
+        sides[i]->buffer = sides[i]->packed || (t->strip.width && rlx_strip_side(t) == sides[i]) ? rlx_as_buffer(sides[i]->access->buffer)
                                             : rlx_merged_view(t, sides[i]->access, groups, 2);
     }
     return t->acc_buffer && t->row.buffer && t->column.buffer;

@@ -32,8 +32,7 @@ typedef struct rlx_strip {
     const rlx_buffer *buffer;        /* [rows, length]; NULL: the picture itself, of which so few rows are a strip as they lie */
     int64_t width;                   /* columns (rows); 0: there is no strip */
     int64_t stride, steps, apart, rows, length;
-    const rlx_side *of;
-    int along;                       /* dimension of it that a strip lies along */
+    int along;                       /* dimension of the picture that it lies along */
     bool of_rows;                    /* it is what rows are read from; else columns */
     bool turned;                     /* rows of the sum are lanes of panels of columns, and the sums are turned back */
     const rlx_buffer *sums;          /* turned: [column, row] of a tile */
@@ -105,6 +104,9 @@ size_t rlx_indices_in(const rlx_tiling *t, const rlx_plan_access *a, const rlx_b
 
 /* Is the index surely in range? */
 bool rlx_index_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *size);
+
+/* The side that reads the strip. */
+RLX_INLINE const rlx_side *rlx_strip_side(const rlx_tiling *t) { return t->strip.of_rows ? &t->row : &t->column; }
 
 /* ---- contract_strip.c: strips in place of panels of columns */
 /* Are the columns windows for which that is better? Says how the strip is then. begins: what sums begin with is known. */

@@ -84,7 +84,7 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
         width > MOST_COLUMNS || apart > MOST_ELEMENTS || stride > MOST_ELEMENTS)
         return false;
     last = (width - 1) * stride + (steps - 1) * apart;
-    *out = (rlx_strip){ .of = side, .along = along, .width = width, .stride = stride, .steps = steps, .apart = apart,
+    *out = (rlx_strip){ .along = along, .width = width, .stride = stride, .steps = steps, .apart = apart,
                         .rows = all / steps, .length = last + 1 };
     return last < MOST_ELEMENTS / out->rows;
 }
@@ -142,8 +142,8 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
 {
     rlx_context *ctx = t->ctx;
     rlx_sched_loop loops[RLX_MAX_DEPTH], x = rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, t->strip.length));
-    const rlx_plan_access *of = t->strip.of->access;
-    rlx_lane_group groups[2] = { { .d = &t->strip.of->lanes }, { .d = &t->depth } };
+    const rlx_plan_access *of = rlx_strip_side(t)->access;
+    rlx_lane_group groups[2] = { { .d = &rlx_strip_side(t)->lanes }, { .d = &t->depth } };
     const rlx_prim *at[2] = { rlx_int64(ctx, 0), x.var }, *from[RLX_TIR_MAX_DIMS];
     const int depth = t->depth.count - 1;
     groups[0].each[0] = y, groups[0].each[1] = rlx_int64(ctx, 0);
@@ -171,9 +171,9 @@ const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *y, const 
                                                           rlx_fold_mul(t->ctx, u, rlx_int64(t->ctx, t->strip.apart))) };
     if (t->strip.buffer)
         return rlx_load(t->ctx, t->strip.buffer, at, 2);
-    const rlx_plan_access *of = t->strip.of->access;
+    const rlx_plan_access *of = rlx_strip_side(t)->access;
     const rlx_buffer *picture = rlx_as_buffer(of->buffer);
-    rlx_lane_group groups[2] = { { .d = &t->strip.of->lanes, .each = { y, x } }, { .d = &t->depth, .each = { k, u } } };
+    rlx_lane_group groups[2] = { { .d = &rlx_strip_side(t)->lanes, .each = { y, x } }, { .d = &t->depth, .each = { k, u } } };
     size_t n = rlx_indices_in(t, of, picture, groups, 2, at);
     return n ? rlx_load(t->ctx, picture, at, n) : NULL;
 }

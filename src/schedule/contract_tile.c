@@ -314,20 +314,19 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
     return fill_and_sum(t, t->acc_buffer, at, n, one_step(t, t->acc_buffer, at, n, a, b), loops, around);
 }
 
-/*- Rows as lanes: the sums of a strip's columns for a panel of rows, those of line number `line` of the tile
- *     for x, o, k, u:  sums[line * width + x, o] += panel[k, u, o] * S[k, x + u] */
+/*- Rows as lanes: the sums of the columns of line y of the picture for a panel of rows
+ *     for x, o, k, u:  sums[inside + x, o] += panel[k, u, o] * S[k, x + u] */
 static const rlx_stmt *innermost_turned(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows, const rlx_prim *panel,
-                                        const rlx_prim *line, const rlx_prim *y, const rlx_sched_loop *around)
+                                        const lane_tile *line, const rlx_prim *y, const rlx_sched_loop *around)
 {
     rlx_context *ctx = t->ctx;
-    const rlx_prim *width = number(t, t->strip.width);
     const rlx_sched_loop loops[5] = {
-        rlx_sched_loop_new(ctx, "x", width), rlx_sched_loop_new(ctx, "o", rows->count),
+        rlx_sched_loop_new(ctx, "x", line->count), rlx_sched_loop_new(ctx, "o", rows->count),
         rlx_sched_loop_new(ctx, "k", number(t, t->strip.rows)), rlx_sched_loop_new(ctx, "u", number(t, t->strip.steps)),
         rlx_sched_loop_new(ctx, "r", number(t, 1))
     };
     const rlx_prim *x = loops[0].var, *o = loops[1].var, *k = loops[2].var, *u = loops[3].var,
-                   *at[2] = { add(t, mul(t, line, width), x), add(t, rows->inside, o) }, *step = add(t, mul(t, k, loops[3].extent), u),
+                   *at[2] = { add(t, line->inside, x), add(t, rows->inside, o) }, *step = add(t, mul(t, k, loops[3].extent), u),
                    *a = read(t, &t->row, d, rows, panel, o, step, loops[4].var),
                    *b = rlx_strip_element(t, y, k, u, x);
     return fill_and_sum(t, t->strip.sums, at, 2, one_step(t, t->strip.sums, at, 2, a, b), loops, around);
@@ -452,22 +451,18 @@ static const rlx_stmt *with_strip(const rlx_tiling *t, const rlx_prim *y, const 
 /* Rows of a tile as lanes, line by line of the picture: panels that are full are one instruction, each of others its own. */
 static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d, const lane_tile *row, const lane_tile *columns)
 {
-    int64_t all, whole = 0;
-    const int64_t together = t->column_tile / t->strip.width;
+    int64_t all;
     const bool full = rlx_int_literal(t->row.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
-    lane_tile panel = tile_lanes(t, "op", row->begin, row->count, RLX_COLUMN_PANEL);
+    lane_tile panel = tile_lanes(t, "op", row->begin, row->count, RLX_COLUMN_PANEL),
+              line = tile_lanes(t, "line", columns->begin, columns->count, t->strip.width);
+    line.count = number(t, t->strip.width);
     if (full)
         panel.count = number(t, RLX_COLUMN_PANEL);
-    (void)rlx_int_literal(t->column.lanes.extent, &whole);
-    const int64_t lines = whole / t->strip.width;
-    const rlx_prim *first = mul(t, columns->loop.var, number(t, together)),
-                   *count = lines % together == 0 ? number(t, together)
-                                                  : rlx_least(t->ctx, number(t, together), rlx_fold_sub(t->ctx, number(t, lines), first));
-    const rlx_sched_loop line = rlx_sched_loop_new(t->ctx, "line", count);
-    const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var), *y = add(t, first, line.var);
-    const rlx_stmt *body = innermost_turned(t, d, &panel, at, line.var, y, full ? &panel.loop : NULL);
+    const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var),
+                   *y = add(t, mul(t, columns->loop.var, number(t, t->column_tile / t->strip.width)), line.loop.var);
+    const rlx_stmt *body = innermost_turned(t, d, &panel, at, &line, y, full ? &panel.loop : NULL);
     body = full ? body : rlx_sched_wrap(t->ctx, &panel.loop, body, t->place);
-    body = rlx_sched_wrap(t->ctx, &line, t->strip.buffer ? with_strip(t, y, body) : body, t->place);
+    body = rlx_sched_wrap(t->ctx, &line.loop, t->strip.buffer ? with_strip(t, y, body) : body, t->place);
     return rlx_tir_with_temporary(t->ctx, t->strip.sums, both(t, body, turn_back(t, row, columns)), t->place);
 }
 
