@@ -144,7 +144,7 @@ static bool put_part(rlx_lower_cache *c, const rlx_scope *scope, const rlx_expr 
     const rlx_shape_sinfo *shape = rlx_as_shape_sinfo(s);
     const rlx_prim_sinfo *scalar = rlx_as_prim_sinfo(s);
     if (rlx_as_tensor_sinfo(s))
-        return put_tensor(c, scope, rlx_as_tensor_sinfo(s));
+        return put_tensor(c, scope, rlx_as_tensor_sinfo(s)) && put_pointer(c, rlx_lowering_constant(c->ctx, e));
     if (scalar)
         return put_word(c, head(s, scalar->dtype, 0, 0)) && put_pointer(c, rlx_lowering_literal(e));
     if (!shape || shape->ndim > RLX_LOW_RANK ||

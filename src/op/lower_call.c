@@ -3,6 +3,7 @@
 /* built for size */
 #include "op/lower_int.h"
 
+#include <math.h>
 #include <stdio.h>
 
 /* ---- one lowering --------------------------------------------------------------------------- */
@@ -152,6 +153,21 @@ const rlx_prim *rlx_lowering_literal(const rlx_expr *e)
     return v && (rlx_is(v->value, RLX_NODE_INT_IMM) || rlx_is(v->value, RLX_NODE_FLOAT_IMM))
                ? v->value
                : NULL;
+}
+
+const rlx_prim *rlx_lowering_constant(rlx_context *ctx, const rlx_expr *e)
+{
+    const rlx_constant *c = rlx_as_constant(e);
+    float narrow = 0;
+    double value = 0;
+    if (!c || c->num_shape || !c->data->data || (c->dtype != RELAX_FLOAT32 && c->dtype != RELAX_FLOAT64))
+        return NULL;
+    if (c->dtype == RELAX_FLOAT32)
+        memcpy(&narrow, c->data->data, sizeof narrow);
+    else
+        memcpy(&value, c->data->data, sizeof value);
+    value = c->dtype == RELAX_FLOAT32 ? (double)narrow : value;
+    return isfinite(value) ? rlx_float(ctx, c->dtype, value) : NULL;
 }
 
 static bool scalar_input(rlx_lowering *b, const input *in, const rlx_prim_sinfo *p,

@@ -434,6 +434,17 @@ static const rlx_prim *node(rlx_lowering *b, const rlx_prim *x, const rlx_prim *
 typedef const rlx_prim *(*binary_fn)(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y,
                                      rlx_dtype t);
 
+/* Operand i; a number beside a tensor that has axes is part of the PrimFunc. */
+static bool operand(rlx_lowering *b, size_t i, rlx_lowering_tensor *out)
+{
+    const rlx_tensor_sinfo *other = rlx_as_tensor_sinfo(b->l->args[1 - i]);
+    const rlx_prim *number = other && other->ndim > 0 ? rlx_lowering_constant(b->l->ctx, b->l->call->args[i]) : NULL;
+    if (!number)
+        return rlx_lowering_input(b, i, out);
+    *out = (rlx_lowering_tensor){ .dtype = rlx_prim_dtype(number), .scalar = number };
+    return true;
+}
+
 /* wide: computed in float32 for narrower floats because it takes several steps. */
 static const rlx_prim_func *lower_binary(rlx_lower_request *l, binary_fn value, bool wide)
 {
@@ -444,7 +455,7 @@ static const rlx_prim_func *lower_binary(rlx_lower_request *l, binary_fn value, 
     rlx_lowering_begin(&b, l);
     if (!rlx_as_tensor_sinfo(l->args[0]) && !rlx_as_tensor_sinfo(l->args[1]))
         rlx_lowering_give_up(&b, "both operands are scalars");
-    if (b.why || !rlx_lowering_input(&b, 0, &x) || !rlx_lowering_input(&b, 1, &y))
+    if (b.why || !operand(&b, 0, &x) || !operand(&b, 1, &y))
         return rlx_lowering_end(&b);
     const rlx_lowering_tensor *operands[2] = { &x, &y };
     if (!rlx_lowering_broadcast(&b, operands, 2, &shape))

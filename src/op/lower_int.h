@@ -45,6 +45,8 @@ typedef struct rlx_lowering_tensor {
 const rlx_attr *rlx_lowering_attr(const rlx_lower_request *l, size_t i);
 /* A scalar that needs no parameter: the literal. NULL: e is none. */
 const rlx_prim *rlx_lowering_literal(const rlx_expr *e);
+/* Likewise a finite float constant of rank 0, which an operator that takes scalars may read as one. NULL: e is none. */
+const rlx_prim *rlx_lowering_constant(rlx_context *ctx, const rlx_expr *e);
 /* Field i of tuple e: what the literal holds, else a projection. */
 const rlx_expr *rlx_lowering_field(rlx_context *ctx, const rlx_expr *e, size_t i, rlx_place place);
 /* call_tir(gv, (inputs), out_sinfo = result) */
