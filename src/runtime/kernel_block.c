@@ -346,7 +346,7 @@ static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
     memcpy(i, begin, sizeof i);
     part.rows = count[ROW], part.depth = count[STEP], part.turns = count[TURN];
     part.fresh &= begin[TURN] == 0 && begin[STEP] == 0;
-    if (s->groups && count[GROUP] > 1) {
+    if (s->groups && (count[GROUP] > 1 || (s->one.a_j && s->one.b_j))) {
         rlx_micro_groups groups = { count[GROUP], s->acc_g, s->a_g, s->b_g };
         move(s, &part, i);
         part.columns = count[COLUMN];

@@ -21,8 +21,7 @@
  * Where channels lie side by side already (NHWC), the weights alone are turned. Where vectors along the rows are fine nothing is, but the loop
  * over blocks is the same: what the nests hand each other stays near, and threads share one loop in place of several.
  */
-#include "schedule/accesses.h"
-#include "schedule/plan_int.h"
+#include "schedule/channels_int.h"
 
 enum {
     LANES = 16,              /* channels of a block: a multiple of it, or all */
@@ -31,43 +30,13 @@ enum {
     MOST_ELEMENTS = 5120,    /* of a picture with its borders: 16 larger ones leave the next cache, too */
     SHORT_ROW = 8,           /* elements of a row: most of a vector is empty */
     PLAIN_ELEMENTS = 8192,   /* of the pictures of a block that is not turned */
-    PARTS = 4,               /* blocks come in so many parts or more; pictures are filled with a number once for each */
-    MOST_STORED = 16,
-    MOST_PASSED = 8
+    MOST_STORED = 16
 };
-
-/* A nest whose loop `lane` is the channel. Of what it is a member for: fills: it stores one number there; covers: it stores the same places
- * for each channel, and loads none of them. */
-typedef struct member { const rlx_for_stmt *nest; const rlx_prim *lane; bool fills, covers; } member;
-
-/* A buffer of which a block has a small one, and its dimension that is the channel; turned: which comes last there. */
-typedef struct shrunk { const rlx_buffer *whole, *small; size_t dim; bool turned; } shrunk;
-
-typedef struct channels {
-    rlx_context *ctx;
-    const rlx_panel_params *params;
-    const rlx_stmt **stmts;
-    size_t count, at;                /* of the sum */
-    size_t first, end;               /* statements that become one */
-    const rlx_nest_plan *plan;
-    int lane;
-    const rlx_plan_access *acc, *picture, *weights;
-    int64_t all, block;              /* channels */
-    bool turned;                     /* channels become lanes; else blocks are as they are, and near */
-    rlx_place place;
-    const rlx_prim *start;           /* what sums begin with; NULL: it is there */
-    bool own_picture, own_sums;      /* temporaries that the statements alone touch */
-    size_t fills;                    /* how many of the first statements fill the pictures, and may do so once for several blocks */
-    const rlx_prim *base, *size;     /* of the block that is written */
-    shrunk pictures, sums;
-    shrunk passed[MOST_PASSED];      /* what nests behind the sum store: they hand it to each other, or it is the result */
-    size_t num_passed;
-} channels;
 
 /* ---- which sums ----------------------------------------------------------------------------- */
 
 /* The dimension of an access whose index is this variable, and no other index has it. -1: there is none. */
-static int channel_of(rlx_context *ctx, const rlx_plan_access *a, const rlx_prim *var)
+int rlx_channel_of(rlx_context *ctx, const rlx_plan_access *a, const rlx_prim *var)
 {
     int found = -1, others = 0;
     rlx_ptrmap one;
@@ -89,7 +58,7 @@ static bool is_float32(const rlx_plan_access *a)
 }
 
 /* Does a loop over results that is not the channel move it? */
-static bool has_pixels(const channels *c, const rlx_plan_access *a)
+static bool has_pixels(const rlx_channels *c, const rlx_plan_access *a)
 {
     bool has = false;
     for (int i = 0; i < (int)c->plan->count; i++)
@@ -99,7 +68,7 @@ static bool has_pixels(const channels *c, const rlx_plan_access *a)
 }
 
 /* The loop that moves all three, and which operand is which. */
-static bool find_lane(channels *c)
+static bool find_lane(rlx_channels *c)
 {
     const rlx_nest_plan *n = c->plan;
     const rlx_plan_access *a = &n->accesses.data[n->fused.a], *b = &n->accesses.data[n->fused.b];
@@ -119,11 +88,11 @@ static bool find_lane(channels *c)
     c->picture = swap ? b : a;
     c->weights = swap ? a : b;
     const rlx_prim *var = n->loops[c->lane].var;
-    return has_pixels(c, c->picture) && !has_pixels(c, c->weights) && channel_of(c->ctx, c->acc, var) >= 0 &&
-           channel_of(c->ctx, c->picture, var) >= 0 && channel_of(c->ctx, c->weights, var) >= 0;
+    return has_pixels(c, c->picture) && !has_pixels(c, c->weights) && rlx_channel_of(c->ctx, c->acc, var) >= 0 &&
+           rlx_channel_of(c->ctx, c->picture, var) >= 0 && rlx_channel_of(c->ctx, c->weights, var) >= 0;
 }
 
-static bool is_lane_sum(channels *c)
+static bool is_lane_sum(rlx_channels *c)
 {
     const rlx_nest_plan *n = c->plan;
     if (n->form != RLX_PLAN_FUSED || !n->fused.contract || !n->fused.exact || n->body->kind != RLX_NODE_BUFFER_STORE)
@@ -143,7 +112,7 @@ static int64_t elements_of(const rlx_plan_access *a, size_t without)
     return all;
 }
 
-static bool are_sizes_known(const channels *c)
+static bool are_sizes_known(const rlx_channels *c)
 {
     int64_t extent;
     bool known = true;
@@ -153,7 +122,7 @@ static bool are_sizes_known(const channels *c)
 }
 
 /* Do vectors along the pictures' rows leave most of their lanes empty? */
-static bool wastes_lanes(const channels *c)
+static bool wastes_lanes(const rlx_channels *c)
 {
     const rlx_nest_plan *n = c->plan;
     for (int i = 0; i < (int)n->count; i++) {
@@ -169,11 +138,11 @@ static bool wastes_lanes(const channels *c)
 /* ---- which statements ----------------------------------------------------------------------- */
 
 /* Is it a nest one of whose loops is the channel of `of`, all along it? */
-static bool is_member(const channels *c, const rlx_stmt *s, const rlx_buffer *of, size_t dim, member *out)
+bool rlx_is_channel_member(const rlx_channels *c, const rlx_stmt *s, const rlx_buffer *of, size_t dim, rlx_channel_member *out)
 {
     const rlx_for_stmt *nest = rlx_as_for_stmt(s);
     rlx_nest_plan plan;
-    *out = (member){ .nest = nest };
+    *out = (rlx_channel_member){ .nest = nest };
     if (!nest)
         return false;
     bool ok = rlx_plan_nest(c->ctx, &rlx_plan_everywhere, nest, &plan) && plan.body->kind != RLX_NODE_FOR && plan.form != RLX_PLAN_EMPTY;
@@ -197,7 +166,7 @@ static bool is_member(const channels *c, const rlx_stmt *s, const rlx_buffer *of
     return ok && is;
 }
 
-static bool touches(const channels *c, const rlx_stmt *s, const rlx_buffer *b)
+bool rlx_touches(const rlx_channels *c, const rlx_stmt *s, const rlx_buffer *b)
 {
     rlx_order o;
     rlx_ptrmap_init(&o.last_load, &c->ctx->memory);
@@ -211,13 +180,13 @@ static bool touches(const channels *c, const rlx_stmt *s, const rlx_buffer *b)
 
 /* Statements that fill the pictures with a number come first, and the others store the same places in each block: then what is filled
  * stays as it is from one block to the next. */
-static size_t count_fills(const channels *c, const rlx_buffer *pictures, size_t dim, size_t end)
+static size_t count_fills(const rlx_channels *c, const rlx_buffer *pictures, size_t dim, size_t end)
 {
     size_t fills = 0;
     bool covers = true;
     for (size_t i = c->first; i < end && covers; i++) {
-        member m;
-        covers = is_member(c, c->stmts[i], pictures, dim, &m) && m.covers;
+        rlx_channel_member m;
+        covers = rlx_is_channel_member(c, c->stmts[i], pictures, dim, &m) && m.covers;
         fills += m.fills && c->first + fills == i;
         covers &= !m.fills || c->first + fills > i;
     }
@@ -225,17 +194,17 @@ static size_t count_fills(const channels *c, const rlx_buffer *pictures, size_t 
 }
 
 /* A nest behind the sum that touches the sums, or what such nests store; what it stores itself is noted. */
-static bool is_behind(const channels *c, const rlx_stmt *s, member *out)
+bool rlx_is_behind_sum(const rlx_channels *c, const rlx_stmt *s, rlx_channel_member *out)
 {
     const rlx_buffer *sums = rlx_as_buffer(c->acc->buffer);
-    bool is = touches(c, s, sums) &&
-              is_member(c, s, sums, (size_t)channel_of(c->ctx, c->acc, c->plan->loops[c->lane].var), out);
+    bool is = rlx_touches(c, s, sums) &&
+              rlx_is_channel_member(c, s, sums, (size_t)rlx_channel_of(c->ctx, c->acc, c->plan->loops[c->lane].var), out);
     for (size_t i = 0; i < c->num_passed && !is; i++)
-        is = touches(c, s, c->passed[i].whole) && is_member(c, s, c->passed[i].whole, c->passed[i].dim, out);
+        is = rlx_touches(c, s, c->passed[i].whole) && rlx_is_channel_member(c, s, c->passed[i].whole, c->passed[i].dim, out);
     return is;
 }
 
-static void note_passed(channels *c, const member *m)
+static void note_passed(rlx_channels *c, const rlx_channel_member *m)
 {
     rlx_nest_plan plan;
     bool ok = rlx_plan_nest(c->ctx, &rlx_plan_everywhere, m->nest, &plan);
@@ -244,15 +213,15 @@ static void note_passed(channels *c, const member *m)
         bool known = !a->stores || a->buffer == c->acc->buffer;
         for (size_t k = 0; k < c->num_passed; k++)
             known |= a->buffer == &c->passed[k].whole->node;
-        const int dim = known ? -1 : channel_of(c->ctx, a, m->lane);
-        if (dim >= 0 && c->num_passed < MOST_PASSED)
-            c->passed[c->num_passed++] = (shrunk){ .whole = rlx_as_buffer(a->buffer), .dim = (size_t)dim };
+        const int dim = known ? -1 : rlx_channel_of(c->ctx, a, m->lane);
+        if (dim >= 0 && c->num_passed < RLX_MOST_PASSED)
+            c->passed[c->num_passed++] = (rlx_shrunk){ .whole = rlx_as_buffer(a->buffer), .dim = (size_t)dim };
     }
     rlx_nest_plan_free(c->ctx, &plan);
 }
 
 /* Nests behind the sum stay where they are. */
-static void leave_those_behind(channels *c)
+static void leave_those_behind(rlx_channels *c)
 {
     c->own_sums = false;
     c->end = c->at + 1;
@@ -260,25 +229,31 @@ static void leave_those_behind(channels *c)
 }
 
 /* Statements in front that make the pictures; those behind that read the sums. */
-static void find_members(channels *c)
+static void find_members(rlx_channels *c)
 {
-    const rlx_buffer *p = rlx_as_buffer(c->picture->buffer), *s = rlx_as_buffer(c->acc->buffer);
+    const rlx_buffer *p = rlx_as_buffer(c->picture->buffer);
     const rlx_prim *var = c->plan->loops[c->lane].var;
-    size_t dim = (size_t)channel_of(c->ctx, c->picture, var);
-    member m;
+    size_t dim = (size_t)rlx_channel_of(c->ctx, c->picture, var);
+    rlx_channel_member m;
     size_t sum = c->start ? c->at - 1 : c->at;
     c->first = sum;
-    c->end = c->at + 1;
-    while (c->first > 0 && touches(c, c->stmts[c->first - 1], p) && is_member(c, c->stmts[c->first - 1], p, dim, &m))
+    while (c->first > 0 && rlx_touches(c, c->stmts[c->first - 1], p) && rlx_is_channel_member(c, c->stmts[c->first - 1], p, dim, &m))
         c->first--;
     c->own_picture = c->first < sum &&
                      rlx_is_temporary_of_nests(c->ctx, c->params, p, c->stmts + c->first, c->at + 1 - c->first);
     if (!c->own_picture)
         c->first = sum;
     c->fills = count_fills(c, p, dim, sum);
-    for (; c->end < c->count && is_behind(c, c->stmts[c->end], &m); c->end++)
+    rlx_find_behind(c);
+}
+
+void rlx_find_behind(rlx_channels *c)
+{
+    const size_t sum = c->start ? c->at - 1 : c->at;
+    rlx_channel_member m;
+    for (c->end = c->at + 1; c->end < c->count && rlx_is_behind_sum(c, c->stmts[c->end], &m); c->end++)
         note_passed(c, &m);
-    c->own_sums = c->start && rlx_is_temporary_of_nests(c->ctx, c->params, s, c->stmts + sum, c->end - sum);
+    c->own_sums = c->start && rlx_is_temporary_of_nests(c->ctx, c->params, rlx_as_buffer(c->acc->buffer), c->stmts + sum, c->end - sum);
     if (!c->own_sums)
         leave_those_behind(c);
 }
@@ -286,7 +261,7 @@ static void find_members(channels *c)
 /* A buffer that is stored, and the dimension of it that is the channel. */
 typedef struct stored { const rlx_node *memory; int dim; } stored;
 
-static bool note_stored(const channels *c, const rlx_stmt *s, const rlx_prim *lane, stored *all, size_t *count, bool check)
+static bool note_stored(const rlx_channels *c, const rlx_stmt *s, const rlx_prim *lane, stored *all, size_t *count, bool check)
 {
     rlx_nest_plan plan;
     bool ok = rlx_plan_nest(c->ctx, &rlx_plan_everywhere, rlx_as_for_stmt(s), &plan);
@@ -296,11 +271,11 @@ static bool note_stored(const channels *c, const rlx_stmt *s, const rlx_prim *la
         while (k < *count && all[k].memory != rlx_plan_memory(a->buffer))
             k++;
         if (k < *count)
-            ok = channel_of(c->ctx, a, lane) == all[k].dim;
+            ok = rlx_channel_of(c->ctx, a, lane) == all[k].dim;
         else if (a->stores && !check) {
-            ok = *count < MOST_STORED && channel_of(c->ctx, a, lane) >= 0;
+            ok = *count < MOST_STORED && rlx_channel_of(c->ctx, a, lane) >= 0;
             if (ok)
-                all[(*count)++] = (stored){ rlx_plan_memory(a->buffer), channel_of(c->ctx, a, lane) };
+                all[(*count)++] = (stored){ rlx_plan_memory(a->buffer), rlx_channel_of(c->ctx, a, lane) };
         }
     }
     rlx_nest_plan_free(c->ctx, &plan);
@@ -308,19 +283,19 @@ static bool note_stored(const channels *c, const rlx_stmt *s, const rlx_prim *la
 }
 
 /* Does each iteration over channels touch, of all that is stored, its own channel alone? */
-static bool are_apart(const channels *c)
+bool rlx_lanes_are_apart(const rlx_channels *c)
 {
     stored all[MOST_STORED];
     size_t count = 0;
     const rlx_buffer *p = rlx_as_buffer(c->picture->buffer);
     const rlx_prim *var = c->plan->loops[c->lane].var;
-    size_t dim = (size_t)channel_of(c->ctx, c->picture, var);
+    size_t dim = (size_t)rlx_channel_of(c->ctx, c->picture, var);
     for (int check = 0; check < 2; check++)
         for (size_t i = c->first; i < c->end; i++) {
-            member m = { .lane = var };
+            rlx_channel_member m = { .lane = var };
             if (i + 1 == c->at && c->start)
                 continue;
-            if (i < c->at ? !is_member(c, c->stmts[i], p, dim, &m) : i > c->at && !is_behind(c, c->stmts[i], &m))
+            if (i < c->at ? !rlx_is_channel_member(c, c->stmts[i], p, dim, &m) : i > c->at && !rlx_is_behind_sum(c, c->stmts[i], &m))
                 return false;
             if (!note_stored(c, c->stmts[i], m.lane, all, &count, check))
                 return false;
@@ -330,13 +305,13 @@ static bool are_apart(const channels *c)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static const rlx_buffer *new_buffer(const channels *c, const rlx_buffer *like, const rlx_prim *const *shape, size_t n)
+static const rlx_buffer *new_buffer(const rlx_channels *c, const rlx_buffer *like, const rlx_prim *const *shape, size_t n)
 {
     return rlx_buffer_new(c->ctx, like->name, like->dtype, shape, n, NULL, c->place);
 }
 
 /* The small buffer of a block: the channel where it was, or last. False: out of memory. */
-static bool shrink(channels *c, shrunk *s, const rlx_buffer *whole, size_t dim, bool turned)
+bool rlx_shrink(rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, bool turned)
 {
     const rlx_prim *shape[RLX_TIR_MAX_DIMS];
     size_t n = 0;
@@ -352,9 +327,22 @@ static bool shrink(channels *c, shrunk *s, const rlx_buffer *whole, size_t dim, 
     return s->small != NULL;
 }
 
-typedef struct moving { const channels *c; const rlx_prim *lane; } moving;
+/* old: the lane that becomes `lane` */
+typedef struct moving { const rlx_channels *c; const rlx_prim *old, *lane; } moving;
 
-static bool is_of(const shrunk *s, const rlx_node *buffer) { return buffer && s->whole && buffer == &s->whole->node; }
+/* The index of an access to the small buffer: the lane of the block, or what is made of it. NULL: out of memory. */
+static const rlx_prim *moved_index(const moving *m, const rlx_shrunk *to, const rlx_prim *index)
+{
+    rlx_rewriter r;
+    if (!to->window)
+        return m->lane;
+    rlx_tir_folder_init(&r, m->c->ctx);
+    const rlx_prim *out = rlx_ptrmap_put(&r.map, m->old, (uintptr_t)m->lane) ? rlx_rewrite(&r, index) : NULL;
+    rlx_rewriter_free(&r);
+    return out;
+}
+
+static bool is_of(const rlx_shrunk *s, const rlx_node *buffer) { return buffer && s->whole && buffer == &s->whole->node; }
 
 static const rlx_node *move_access(rlx_rewriter *w, const rlx_node *n)
 {
@@ -362,7 +350,7 @@ static const rlx_node *move_access(rlx_rewriter *w, const rlx_node *n)
     const rlx_buffer_load *l = rlx_as_buffer_load(n);
     const rlx_buffer_store *s = rlx_as_buffer_store(n);
     const rlx_node *buffer = l ? l->buffer : s ? s->buffer : NULL;
-    const shrunk *to = is_of(&m->c->pictures, buffer) ? &m->c->pictures : is_of(&m->c->sums, buffer) ? &m->c->sums : NULL;
+    const rlx_shrunk *to = is_of(&m->c->pictures, buffer) ? &m->c->pictures : is_of(&m->c->sums, buffer) ? &m->c->sums : NULL;
     for (size_t i = 0; i < m->c->num_passed && !to; i++)
         to = is_of(&m->c->passed[i], buffer) ? &m->c->passed[i] : NULL;
     if (!to || !to->small)
@@ -372,7 +360,7 @@ static const rlx_node *move_access(rlx_rewriter *w, const rlx_node *n)
     size_t count = 0;
     for (size_t d = 0; d < to->whole->num_shape; d++)
         if (d != to->dim || !to->turned)
-            at[count++] = d == to->dim ? m->lane : indices[d];
+            at[count++] = d == to->dim ? moved_index(m, to, indices[d]) : indices[d];
     if (to->turned)
         at[count++] = m->lane;
     const rlx_node *out = l ? rlx_load(m->c->ctx, to->small, at, count)
@@ -382,7 +370,7 @@ static const rlx_node *move_access(rlx_rewriter *w, const rlx_node *n)
 }
 
 /* The nest for the channels of the block: base + l in place of the channel, l alone in what is as small as a block. NULL: out of memory. */
-static const rlx_stmt *in_block(const channels *c, const member *m, const rlx_prim *size)
+const rlx_stmt *rlx_in_block(const rlx_channels *c, const rlx_channel_member *m, const rlx_prim *size)
 {
     rlx_context *ctx = c->ctx;
     const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
@@ -392,7 +380,7 @@ static const rlx_stmt *in_block(const channels *c, const member *m, const rlx_pr
     size_t count = 0;
     for (; body->kind == RLX_NODE_FOR && count < RLX_PLAN_MAX_NEST; body = ((const rlx_for_stmt *)body)->body)
         loops[count++] = (const rlx_for_stmt *)body;
-    moving move = { c, &lane->node };
+    moving move = { c, m->lane, lane ? &lane->node : NULL };
     rlx_rewriter w;
     if (!lane)
         return NULL;
@@ -411,13 +399,14 @@ static const rlx_stmt *in_block(const channels *c, const member *m, const rlx_pr
         body = rlx_for(ctx, is ? lane : rlx_as_prim_var(loops[i]->loop_var), loops[i]->min,
                        is ? rlx_fold_cast(ctx, old->dtype, size) : loops[i]->extent, loops[i]->for_kind, body, loops[i]->place);
     }
-    return body;
+    const rlx_for_stmt *shorter = body && rlx_is_int_value(size, 1) ? rlx_without_single_steps(ctx, rlx_as_for_stmt(body)) : NULL;
+    return shorter ? &shorter->node : body;
 }
 
 /* Loops of the nest with new variables, for the indices of an access. */
 typedef struct loops { rlx_sched_loop at[RLX_PLAN_MAX_NEST]; rlx_rewriter r; } loops;
 
-static bool open_loops(const channels *c, loops *l)
+static bool open_loops(const rlx_channels *c, loops *l)
 {
     const rlx_nest_plan *n = c->plan;
     bool ok = true;
@@ -437,7 +426,7 @@ static bool open_loops(const channels *c, loops *l)
 }
 
 /* What the access is in those loops. */
-static bool indices_in(const channels *c, loops *l, const rlx_plan_access *a, const rlx_prim **at)
+static bool indices_in(const rlx_channels *c, loops *l, const rlx_plan_access *a, const rlx_prim **at)
 {
     bool ok = true;
     for (size_t d = 0; d < a->num_indices && ok; d++)
@@ -446,13 +435,13 @@ static bool indices_in(const channels *c, loops *l, const rlx_plan_access *a, co
 }
 
 /* Which loops a part of the sum has: those that are summed over, or those over results. */
-static bool is_part(const channels *c, size_t i, bool steps)
+static bool is_part(const rlx_channels *c, size_t i, bool steps)
 {
     return (int)i != c->lane && c->plan->loops[i].determined != steps;
 }
 
 /* A buffer of these loops, the channel last, and its indices. */
-static const rlx_buffer *by_loops(const channels *c, const loops *l, const rlx_plan_access *a, bool steps, const rlx_prim **at,
+static const rlx_buffer *by_loops(const rlx_channels *c, const loops *l, const rlx_plan_access *a, bool steps, const rlx_prim **at,
                                   size_t *count)
 {
     const rlx_prim *shape[RLX_TIR_MAX_DIMS];
@@ -471,7 +460,7 @@ static const rlx_buffer *by_loops(const channels *c, const loops *l, const rlx_p
 }
 
 /* `body` in the loops of a part; the channel innermost, or outermost. */
-static const rlx_stmt *close_loops(const channels *c, const loops *l, bool steps, bool innermost, const rlx_stmt *body)
+static const rlx_stmt *close_loops(const rlx_channels *c, const loops *l, bool steps, bool innermost, const rlx_stmt *body)
 {
     if (innermost)
         body = rlx_sched_wrap(c->ctx, &l->at[c->lane], body, c->place);
@@ -482,7 +471,7 @@ static const rlx_stmt *close_loops(const channels *c, const loops *l, bool steps
 }
 
 /* What an access is copied to, or from, with the channel last: for the loops of a part. */
-static const rlx_stmt *turn(const channels *c, const rlx_plan_access *a, const rlx_buffer *whole, bool back, bool steps,
+static const rlx_stmt *turn(const rlx_channels *c, const rlx_plan_access *a, const rlx_buffer *whole, bool back, bool steps,
                             const rlx_buffer **turned)
 {
     loops l;
@@ -495,7 +484,7 @@ static const rlx_stmt *turn(const channels *c, const rlx_plan_access *a, const r
         now = *turned;
     *turned = now;
     if (ok && now && whole != rlx_as_buffer(a->buffer)) /* as small as a block, the channel where it was */
-        at[channel_of(c->ctx, a, c->plan->loops[c->lane].var)] = l.at[c->lane].var;
+        at[rlx_channel_of(c->ctx, a, c->plan->loops[c->lane].var)] = l.at[c->lane].var;
     if (ok && now)
         body = back ? rlx_store(c->ctx, whole, rlx_load(c->ctx, now, own, n), at, a->num_indices, c->place)
                     : rlx_store(c->ctx, now, rlx_load(c->ctx, whole, at, a->num_indices), own, n, c->place);
@@ -503,8 +492,8 @@ static const rlx_stmt *turn(const channels *c, const rlx_plan_access *a, const r
     return body ? close_loops(c, &l, steps, false, body) : NULL;
 }
 
-/* The sum itself; sums NULL: where it was. */
-static const rlx_stmt *sum_up(const channels *c, const rlx_buffer *weights, const rlx_buffer *sums)
+/* The sum itself; sums NULL: where it was. *fill: what gives it its first values. NULL: out of memory. */
+static const rlx_stmt *sum_up(const rlx_channels *c, const rlx_buffer *weights, const rlx_buffer *sums, const rlx_stmt **fill)
 {
     rlx_context *ctx = c->ctx;
     const rlx_buffer *picture = c->pictures.small ? c->pictures.small : rlx_as_buffer(c->picture->buffer);
@@ -539,26 +528,25 @@ static const rlx_stmt *sum_up(const channels *c, const rlx_buffer *weights, cons
         for (size_t i = c->plan->count; i-- > 0;)
             if (is_part(c, i, steps))
                 body = rlx_sched_wrap(ctx, &l.at[i], body, c->place);
-    if (!c->start)
-        return body;
-    const rlx_stmt *fill = rlx_store(ctx, sums, c->start, to, num_to, c->place);
-    fill = fill ? close_loops(c, &l, false, true, fill) : NULL;
-    return rlx_sched_both(ctx, fill ? rlx_copy_fresh(ctx, fill) : NULL, body, c->place);
+    const rlx_stmt *first = rlx_store(ctx, sums, c->start, to, num_to, c->place);
+    first = first ? close_loops(c, &l, false, true, first) : NULL;
+    *fill = first ? rlx_copy_fresh(ctx, first) : NULL;
+    return *fill ? body : NULL;
 }
 
 /* One after the other, where there is a first. */
-static const rlx_stmt *then(const channels *c, const rlx_stmt *first, const rlx_stmt *second)
+static const rlx_stmt *then(const rlx_channels *c, const rlx_stmt *first, const rlx_stmt *second)
 {
     return first ? rlx_sched_both(c->ctx, first, second, c->place) : second;
 }
 
 /* Nests [begin, end), which make the pictures, for so many channels. *ok: there is memory. */
-static const rlx_stmt *make_pictures(const channels *c, size_t begin, size_t end, const rlx_prim *size, bool *ok)
+static const rlx_stmt *make_pictures(const rlx_channels *c, size_t begin, size_t end, const rlx_prim *size, bool *ok)
 {
     const rlx_stmt *all = NULL;
-    member m;
+    rlx_channel_member m;
     for (size_t i = begin; i < end && *ok; i++) {
-        const rlx_stmt *s = is_member(c, c->stmts[i], c->pictures.whole, c->pictures.dim, &m) ? in_block(c, &m, size) : NULL;
+        const rlx_stmt *s = rlx_is_channel_member(c, c->stmts[i], c->pictures.whole, c->pictures.dim, &m) ? rlx_in_block(c, &m, size) : NULL;
         all = s ? then(c, all, s) : NULL;
         *ok = all != NULL;
     }
@@ -566,7 +554,7 @@ static const rlx_stmt *make_pictures(const channels *c, size_t begin, size_t end
 }
 
 /* Pictures that somebody else made, turned: all of one, whatever the windows see of it. */
-static const rlx_stmt *turn_pictures(const channels *c)
+static const rlx_stmt *turn_pictures(const rlx_channels *c)
 {
     const rlx_buffer *from = c->pictures.whole;
     const rlx_prim *at[RLX_TIR_MAX_DIMS], *to[RLX_TIR_MAX_DIMS];
@@ -590,65 +578,71 @@ static const rlx_stmt *turn_pictures(const channels *c)
 }
 
 /* The sums of a block with channels that are lanes. NULL: out of memory. */
-static const rlx_stmt *write_turned(channels *c)
+static const rlx_stmt *write_turned(rlx_channels *c)
 {
     bool ok = true;
     const rlx_buffer *weights = NULL, *sums = NULL;
+    const rlx_stmt *fill = NULL;
     const rlx_stmt *made = c->own_picture ? make_pictures(c, c->first + c->fills, c->at - 1, c->size, &ok) : turn_pictures(c),
                    *turned = turn(c, c->weights, rlx_as_buffer(c->weights->buffer), false, true, &weights),
                    *back = turn(c, c->acc, c->own_sums ? c->sums.small : rlx_as_buffer(c->acc->buffer), true, false, &sums);
     if (!ok || !turned || !back)
         return NULL;
     const rlx_stmt *all = then(c, made, turned);
-    all = rlx_sched_both(c->ctx, all, sum_up(c, weights, sums), c->place);
+    const rlx_stmt *sum = sum_up(c, weights, sums, &fill);
+    all = rlx_sched_both(c->ctx, all, rlx_sched_both(c->ctx, fill, sum, c->place), c->place);
     all = rlx_sched_both(c->ctx, all, back, c->place);
     all = rlx_tir_with_temporary(c->ctx, sums, all, c->place);
     return rlx_tir_with_temporary(c->ctx, weights, all, c->place);
 }
 
 /* The sums of a block as they are. NULL: out of memory. */
-static const rlx_stmt *write_plain(channels *c)
+static const rlx_stmt *write_plain(rlx_channels *c)
 {
     const rlx_plan_access *acc = c->acc;
     const rlx_prim *var = c->plan->loops[c->lane].var;
-    member m, sum = { .nest = rlx_as_for_stmt(c->stmts[c->at]), .lane = var };
+    rlx_channel_member m, sum = { .nest = rlx_as_for_stmt(c->stmts[c->at]), .lane = var };
     bool ok = true;
     const rlx_stmt *made = c->own_picture ? make_pictures(c, c->first + c->fills, c->at - 1, c->size, &ok) : NULL;
-    ok = ok && is_member(c, c->stmts[c->at - 1], rlx_as_buffer(acc->buffer), (size_t)channel_of(c->ctx, acc, var), &m);
-    const rlx_stmt *start = ok ? in_block(c, &m, c->size) : NULL, *sums = start ? in_block(c, &sum, c->size) : NULL;
+    ok = ok && rlx_is_channel_member(c, c->stmts[c->at - 1], rlx_as_buffer(acc->buffer), (size_t)rlx_channel_of(c->ctx, acc, var), &m);
+    const rlx_stmt *start = ok ? rlx_in_block(c, &m, c->size) : NULL, *sums = start ? rlx_in_block(c, &sum, c->size) : NULL;
     return sums ? rlx_sched_both(c->ctx, then(c, made, start), sums, c->place) : NULL;
 }
 
-/* All of a block. NULL: out of memory. */
-static const rlx_stmt *write_block(channels *c)
+const rlx_stmt *rlx_with_behind(const rlx_channels *c, const rlx_stmt *all)
 {
-    member m;
-    const rlx_stmt *all = c->turned ? write_turned(c) : write_plain(c);
+    rlx_channel_member m;
     for (size_t i = c->at + 1; i < c->end && all; i++)
-        all = is_behind(c, c->stmts[i], &m) ? rlx_sched_both(c->ctx, all, in_block(c, &m, c->size), c->place) : NULL;
+        all = rlx_is_behind_sum(c, c->stmts[i], &m) ? rlx_sched_both(c->ctx, all, rlx_in_block(c, &m, c->size), c->place) : NULL;
     for (size_t i = 0; i < c->num_passed && all; i++)
         all = c->passed[i].small ? rlx_tir_with_temporary(c->ctx, c->passed[i].small, all, c->place) : all;
     return c->own_sums && all ? rlx_tir_with_temporary(c->ctx, c->sums.small, all, c->place) : all;
 }
 
-/* Temporaries that lie in a block only get the size of one. False: out of memory. */
-static bool shrink_all(channels *c)
+bool rlx_shrink_passed(rlx_channels *c)
 {
-    const rlx_prim *var = c->plan->loops[c->lane].var;
     const size_t sum = c->at - 1;
     bool ok = true;
-    if (c->turned || c->own_picture)
-        ok = shrink(c, &c->pictures, rlx_as_buffer(c->picture->buffer), (size_t)channel_of(c->ctx, c->picture, var), c->turned);
-    if (ok && c->own_sums)
-        ok = shrink(c, &c->sums, rlx_as_buffer(c->acc->buffer), (size_t)channel_of(c->ctx, c->acc, var), false);
     for (size_t i = 0; i < c->num_passed && ok; i++)
         if (rlx_is_temporary_of_nests(c->ctx, c->params, c->passed[i].whole, c->stmts + sum, c->end - sum))
-            ok = shrink(c, &c->passed[i], c->passed[i].whole, c->passed[i].dim, false);
+            ok = rlx_shrink(c, &c->passed[i], c->passed[i].whole, c->passed[i].dim, false);
     return ok;
 }
 
+/* Temporaries that lie in a block only get the size of one. False: out of memory. */
+static bool shrink_all(rlx_channels *c)
+{
+    const rlx_prim *var = c->plan->loops[c->lane].var;
+    bool ok = true;
+    if (c->turned || c->own_picture)
+        ok = rlx_shrink(c, &c->pictures, rlx_as_buffer(c->picture->buffer), (size_t)rlx_channel_of(c->ctx, c->picture, var), c->turned);
+    if (ok && c->own_sums)
+        ok = rlx_shrink(c, &c->sums, rlx_as_buffer(c->acc->buffer), (size_t)rlx_channel_of(c->ctx, c->acc, var), false);
+    return ok && rlx_shrink_passed(c);
+}
+
 /* Channels of a block that is not turned: as many as lie near. */
-static int64_t channels_of_plain(const channels *c, int64_t each)
+static int64_t channels_of_plain(const rlx_channels *c, int64_t each)
 {
     int64_t most = PLAIN_ELEMENTS / each;
     if (most < 1)
@@ -660,7 +654,7 @@ static int64_t channels_of_plain(const channels *c, int64_t each)
 }
 
 /* Channels of a block: as many as lie near, and parts that are alike if that can be. */
-static int64_t channels_of_block(const channels *c, int64_t each)
+static int64_t channels_of_block(const rlx_channels *c, int64_t each)
 {
     int64_t most = NEAR_ELEMENTS / each / LANES * LANES;
     most = most < LANES ? LANES : most;
@@ -672,55 +666,76 @@ static int64_t channels_of_block(const channels *c, int64_t each)
     return most;
 }
 
-static const rlx_stmt *write_blocks(channels *c)
+bool rlx_open_blocks(rlx_channels *c, int64_t part, rlx_block_loops *out)
 {
     rlx_context *ctx = c->ctx;
-    int64_t each = elements_of(c->picture, (size_t)channel_of(ctx, c->picture, c->plan->loops[c->lane].var));
-    bool ok = true;
-    c->block = c->turned ? channels_of_block(c, each) : channels_of_plain(c, each);
-    int64_t blocks = (c->all + c->block - 1) / c->block,
-            part = c->turned && each > LARGE_PICTURE ? (blocks + 1) / 2 : blocks < PARTS ? 1 : blocks / PARTS;
-    rlx_sched_loop parts = rlx_sched_loop_new(ctx, "part", rlx_int64(ctx, (blocks + part - 1) / part));
-    const rlx_prim *begin = rlx_fold_mul(ctx, parts.var, rlx_int64(ctx, part)),
+    const int64_t blocks = (c->all + c->block - 1) / c->block;
+    out->parts = rlx_sched_loop_new(ctx, "part", rlx_int64(ctx, (blocks + part - 1) / part));
+    const rlx_prim *begin = rlx_fold_mul(ctx, out->parts.var, rlx_int64(ctx, part)),
                    *left = begin ? rlx_fold_sub(ctx, rlx_int64(ctx, blocks), begin) : NULL;
-    rlx_sched_loop block = rlx_sched_loop_new(
+    out->blocks = rlx_sched_loop_new(
         ctx, "block", blocks % part == 0 ? rlx_int64(ctx, part) : left ? rlx_least(ctx, rlx_int64(ctx, part), left) : NULL);
-    c->base = begin && block.var ? rlx_fold_mul(ctx, rlx_fold_add(ctx, begin, block.var), rlx_int64(ctx, c->block)) : NULL;
+    c->base = begin && out->blocks.var ? rlx_fold_mul(ctx, rlx_fold_add(ctx, begin, out->blocks.var), rlx_int64(ctx, c->block)) : NULL;
     c->size = c->all % c->block == 0 ? rlx_int64(ctx, c->block)
               : c->base ? rlx_least(ctx, rlx_int64(ctx, c->block), rlx_fold_sub(ctx, rlx_int64(ctx, c->all), c->base))
                         : NULL;
-    if (!c->base || !c->size || !shrink_all(c))
+    return c->base && c->size;
+}
+
+void rlx_drop_shrunk(const rlx_channels *c)
+{
+    if (c->own_picture)
+        rlx_drop_temporary(c->ctx, c->params, c->pictures.whole);
+    if (c->own_sums)
+        rlx_drop_temporary(c->ctx, c->params, c->sums.whole);
+    for (size_t i = 0; i < c->num_passed; i++)
+        if (c->passed[i].small)
+            rlx_drop_temporary(c->ctx, c->params, c->passed[i].whole);
+}
+
+static const rlx_stmt *write_blocks(rlx_channels *c)
+{
+    rlx_context *ctx = c->ctx;
+    int64_t each = elements_of(c->picture, (size_t)rlx_channel_of(ctx, c->picture, c->plan->loops[c->lane].var));
+    bool ok = true;
+    rlx_block_loops around;
+    c->block = c->turned ? channels_of_block(c, each) : channels_of_plain(c, each);
+    int64_t blocks = (c->all + c->block - 1) / c->block,
+            part = c->turned && each > LARGE_PICTURE ? (blocks + 1) / 2 : blocks < RLX_BLOCK_PARTS ? 1 : blocks / RLX_BLOCK_PARTS;
+    if (!rlx_open_blocks(c, part, &around) || !shrink_all(c))
         return NULL;
-    const rlx_stmt *body = rlx_sched_wrap(ctx, &block, write_block(c), c->place),
+    const rlx_stmt *sums = c->turned ? write_turned(c) : write_plain(c),
+                   *body = rlx_sched_wrap(ctx, &around.blocks, rlx_with_behind(c, sums), c->place),
                    *fills = make_pictures(c, c->first, c->first + c->fills, rlx_int64(ctx, c->block), &ok);
     body = ok && body ? then(c, fills, body) : NULL;
     body = body && c->pictures.small ? rlx_tir_with_temporary(ctx, c->pictures.small, body, c->place) : body;
-    if (body && c->own_picture)
-        rlx_drop_temporary(ctx, c->params, c->pictures.whole);
-    if (body && c->own_sums)
-        rlx_drop_temporary(ctx, c->params, c->sums.whole);
-    for (size_t i = 0; i < c->num_passed && body; i++)
-        if (c->passed[i].small)
-            rlx_drop_temporary(ctx, c->params, c->passed[i].whole);
-    return rlx_sched_wrap(ctx, &parts, body, c->place);
+    if (body)
+        rlx_drop_shrunk(c);
+    return rlx_sched_wrap(ctx, &around.parts, body, c->place);
 }
 
-/* Channels that lie side by side: the weights alone are turned, once. */
-static const rlx_stmt *write_side_by_side(channels *c)
+/* Channels that lie side by side: the weights alone are turned, once; rows come in blocks if what is around them allows it. */
+static const rlx_stmt *write_side_by_side(rlx_channels *c)
 {
     const rlx_buffer *weights = NULL;
-    c->first = c->start ? c->at - 1 : c->at;
+    const rlx_stmt *fill = NULL;
+    c->first = c->at - 1;
     c->end = c->at + 1;
     c->block = c->all;
     c->base = rlx_int64(c->ctx, 0);
     c->size = rlx_int64(c->ctx, c->all);
     const rlx_stmt *turned = turn(c, c->weights, rlx_as_buffer(c->weights->buffer), false, true, &weights),
-                   *body = rlx_sched_both(c->ctx, turned, turned ? sum_up(c, weights, NULL) : NULL, c->place);
+                   *sum = turned ? sum_up(c, weights, NULL, &fill) : NULL, *body = NULL;
+    if (sum && fill)
+        body = rlx_lay_channel_rows(c, rlx_as_for_stmt(fill), rlx_as_for_stmt(sum), &c->first, &c->end);
+    if (!body && !c->ctx->diags.out_of_memory)
+        body = rlx_sched_both(c->ctx, fill, sum, c->place);
+    body = rlx_sched_both(c->ctx, turned, body, c->place);
     return body ? rlx_tir_with_temporary(c->ctx, weights, body, c->place) : NULL;
 }
 
 /* The statements [first, end) as one; NULL: they stay as they are, or out of memory. */
-static const rlx_stmt *lay(channels *c)
+static const rlx_stmt *lay(rlx_channels *c)
 {
     const rlx_prim *var = c->plan->loops[c->lane].var;
     const rlx_for_stmt *init = c->at > 0 ? rlx_as_for_stmt(c->stmts[c->at - 1]) : NULL;
@@ -728,14 +743,14 @@ static const rlx_stmt *lay(channels *c)
     c->start = init ? rlx_plan_first_value(c->ctx, c->plan, init) : NULL;
     if (rlx_plan_is_unit(c->acc, c->lane) && rlx_plan_is_unit(c->picture, c->lane))
         return rlx_plan_is_unit(c->weights, c->lane) || !c->start ? NULL : write_side_by_side(c);
-    int64_t each = elements_of(c->picture, (size_t)channel_of(c->ctx, c->picture, var));
+    int64_t each = elements_of(c->picture, (size_t)rlx_channel_of(c->ctx, c->picture, var));
     c->turned = wastes_lanes(c) && each <= MOST_ELEMENTS;
     if (!c->start || c->all < LANES / 2 || !are_sizes_known(c))
         return NULL;
     find_members(c);
-    if (c->own_sums && !are_apart(c))
+    if (c->own_sums && !rlx_lanes_are_apart(c))
         leave_those_behind(c);
-    return are_apart(c) && (c->turned || c->own_picture || c->own_sums) ? write_blocks(c) : NULL;
+    return rlx_lanes_are_apart(c) && (c->turned || c->own_picture || c->own_sums) ? write_blocks(c) : NULL;
 }
 
 bool rlx_lay_channels(rlx_context *ctx, const rlx_panel_params *params, const rlx_stmt **stmts, size_t *count)
@@ -746,7 +761,7 @@ bool rlx_lay_channels(rlx_context *ctx, const rlx_panel_params *params, const rl
         if (!nest)
             continue;
         bool ok = rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, &plan);
-        channels c = { .ctx = ctx, .params = params, .stmts = stmts, .count = *count, .at = i, .plan = &plan, .place = nest->place };
+        rlx_channels c = { .ctx = ctx, .params = params, .stmts = stmts, .count = *count, .at = i, .plan = &plan, .place = nest->place };
         const rlx_stmt *now = ok && is_lane_sum(&c) ? lay(&c) : NULL;
         rlx_nest_plan_free(ctx, &plan);
         if (!now)

@@ -91,6 +91,8 @@ const rlx_expr *rlx_builder_operand(rlx_builder *b, const rlx_expr *expr);
 const rlx_sinfo *rlx_builder_infer(rlx_builder *b, const rlx_expr *expr);
 /* value bound through this builder, NULL for parameters and casts */
 const rlx_expr *rlx_builder_lookup(const rlx_builder *b, const rlx_var *var);
+/* Is it bound where the builder stands, and may it be named there? */
+bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v);
 /* facts of the current scope */
 rlx_scope *rlx_builder_scope(rlx_builder *b);
 /* brings a shape variable into scope by hand */

@@ -75,8 +75,6 @@ RLX_INLINE rlx_builder_frame *rlx_top_frame(const rlx_builder *b)
 rlx_builder_frame *rlx_function_frame(const rlx_builder *b);
 
 bool rlx_builder_remember(rlx_builder *b, const rlx_var *v, const rlx_expr *value);
-/* is it bound here and visible? */
-bool rlx_builder_sees_var(const rlx_builder *b, const rlx_var *v);
 bool rlx_builder_is_made(const rlx_builder *b, const rlx_expr *e);
 /* Erases what is not visible from the innermost frame. */
 const rlx_sinfo *rlx_builder_erase(rlx_builder *b, const rlx_sinfo *s);

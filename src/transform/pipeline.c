@@ -11,6 +11,7 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "realize_vdevice" },
     { 0, "copy_constants" },
     { 1, "canonicalize_bindings" },
+    { 2, "convert_layout" },
     { 1, "split_zero_points" },
     { 1, "fold_constant" },
     { 1, "dead_code_elimination" },

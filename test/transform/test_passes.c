@@ -34,16 +34,34 @@ static const char *parse_values(rlx_context *ctx, const char *text, rlx_pass_ste
     return text + 1;
 }
 
+/* ":data_layout=NHWC,kernel_layout=OHWI": texts, up to a word without "=". What comes behind. */
+static const char *parse_options(rlx_context *ctx, const char *text, rlx_pass_step *step)
+{
+    const rlx_attr *keys[4], *values[4];
+    size_t n = 0;
+    do {
+        size_t key = strcspn(++text, "="), value = strcspn(text + key + 1, ", ");
+        assert_true(n < RLX_COUNT(keys));
+        keys[n] = rlx_attr_string_new(ctx, (rlx_slice){ text, key });
+        values[n++] = rlx_attr_string_new(ctx, (rlx_slice){ text + key + 1, value });
+        text += key + 1 + value;
+    } while (*text == ',' && text[1 + strcspn(text + 1, "=, ")] == '=');
+    step->options = rlx_attrs_new(ctx, keys, values, n);
+    return text;
+}
+
 static size_t parse_steps(rlx_context *ctx, const char *list, rlx_pass_step *steps)
 {
     size_t n = 0;
     while (*list && *list != ' ') {
-        size_t len = strcspn(list, "{, ");
+        size_t len = strcspn(list, "{:, ");
         steps[n].row = rlx_pass_find((rlx_slice){ list, len });
         assert_non_null(steps[n].row);
         list += len;
         if (*list == '{')
             list = parse_values(ctx, list, &steps[n]);
+        else if (*list == ':')
+            list = parse_options(ctx, list, &steps[n]);
         n++;
         list += *list == ',';
     }
