@@ -188,6 +188,8 @@ enum rlx_layout_result rlx_layout_follows(rlx_context *ctx, const rlx_env *env, 
     case NAMES: return names_axes(turn, call, r->attr) ? r->result : RLX_LAYOUT_STAYS;
     case ONE_AXIS:
     case CUT:
+        if (rlx_attr_as_bool(rlx_call_attr(call, "training"), false))
+            return RLX_LAYOUT_STAYS; /* statistics that are sums over axes which change places */
         return axis >= -(int64_t)turn->rank && axis < (int64_t)turn->rank ? r->result : RLX_LAYOUT_STAYS;
     case AXES: return reduces(turn, call, value);
     case PAIRS: return rlx_attr_count(value) == 2 * turn->rank ? r->result : RLX_LAYOUT_STAYS;

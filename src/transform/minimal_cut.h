@@ -2,8 +2,7 @@
 #ifndef RLX_MINIMAL_CUT_H
 #define RLX_MINIMAL_CUT_H
 
-#include "base/memory.h"
-#include "base/vec.h"
+#include "base/base.h"
 
 #define RLX_CUT_NEVER (INT64_MAX / 8) /* a cost that is not paid if there is another way */
 

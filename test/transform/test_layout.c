@@ -122,8 +122,8 @@ static void normalisation(network *n, uint64_t *s, size_t x)
     size_t p[4], y = value(n, c, n->values[x].h, n->values[x].w);
     for (int i = 0; i < 4; i++)
         p[i] = param(n, 1, c, 0, 0, 0);
-    BODY("            b%zu = R.nn.batch_norm(t%zu, w%zu, w%zu, w%zu, w%zu, axis=%d, training=False)\n", y, x, p[0], p[1], p[2], p[3],
-         random_roll(s, 2) ? 1 : -3);
+    BODY("            b%zu = R.nn.batch_norm(t%zu, w%zu, w%zu, w%zu, w%zu, axis=%d, training=%s)\n", y, x, p[0], p[1], p[2], p[3],
+         random_roll(s, 2) ? 1 : -3, random_roll(s, 3) ? "False" : "True");
     BODY("            t%zu = b%zu[0]\n", y, y);
 }
 
