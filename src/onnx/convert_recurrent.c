@@ -113,12 +113,18 @@ static const rlx_expr *at(rlx_onnx_conv *c, const rlx_expr *x, int64_t i)
     return part(c, x, rlx_onnx_scalar(c, RELAX_INT64, (double)i));
 }
 
-/* Columns of gate i, or values of it in a vector. */
+/* Columns of gates [from, to), or values of them in a vector. */
+static const rlx_expr *gates(rlx_onnx_conv *c, const recurrent *q, const rlx_expr *x, size_t from, size_t to,
+                             int64_t axis)
+{
+    return rlx_onnx_slice(c, x, axis, rlx_int64(c->ctx, (int64_t)from * q->hidden),
+                          rlx_int64(c->ctx, (int64_t)to * q->hidden));
+}
+
 static const rlx_expr *gate(rlx_onnx_conv *c, const recurrent *q, const rlx_expr *x, size_t i,
                             int64_t axis)
 {
-    int64_t from = (int64_t)i * q->hidden;
-    return rlx_onnx_slice(c, x, axis, rlx_int64(c->ctx, from), rlx_int64(c->ctx, from + q->hidden));
+    return gates(c, q, x, i, i + 1, axis);
 }
 
 static const rlx_expr *clipped(rlx_onnx_conv *c, const recurrent *q, const rlx_expr *x)
@@ -162,13 +168,13 @@ static state step_lstm(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx,
     return out;
 }
 
-/* gates z, r, h */
+/* gates z, r, h; what the state adds to the last one is known at once only with linear_before_reset */
 static state step_gru(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx, state s)
 {
     const recurrent *q = d->q;
-    const rlx_expr *rh = rlx_onnx_call2(c, "matmul", s.h, d->r);
+    const rlx_expr *rh = rlx_onnx_call2(c, "matmul", s.h, q->before ? d->r : gates(c, q, d->r, 0, 2, 1));
     if (d->rb)
-        rh = add(c, rh, d->rb);
+        rh = add(c, rh, q->before ? d->rb : gates(c, q, d->rb, 0, 2, 0));
     const rlx_expr *z = gated(c, d, add(c, gate(c, q, wx, 0, 1), gate(c, q, rh, 0, 1)), 0);
     const rlx_expr *r = gated(c, d, add(c, gate(c, q, wx, 1, 1), gate(c, q, rh, 1, 1)), 0);
     const rlx_expr *inner;

@@ -4,7 +4,8 @@
  *     z = f(y)
  * needs: normal form, struct info. keeps: places, purity, order. What a function captures becomes
  * parameters behind its own: variables, then one R.Shape of the sizes that those do not bind, then
- * one R.Prim for each scalar variable. One that captures nothing is the function of the module
+ * one R.Prim for each scalar variable. A variable that is a constant, and that nobody writes to, is no
+ * parameter: inside, too, it is the constant. One that captures nothing is the function of the module
  * itself, by all names. A function that calls itself calls the function of the module; where it
  * uses itself as a value it makes its closure anew, so that no closure holds itself. Where a local function
  * called one around it, calls of it lead back: they may not stand in dataflow blocks (WF07), so those of
@@ -24,6 +25,8 @@ typedef struct lifting {
                                 * or in a local function other than their own -> enum use */
     rlx_module_builder *mb;
     const rlx_op_row *make, *invoke, *invoke_pure;
+    const rlx_module *module;  /* as it was */
+    rlx_written written;       /* which knows its variables only */
     RLX_VEC(const rlx_global_var *) work; /* functions still to be gone through */
     const rlx_global_var *outer;          /* the one at hand */
 } lifting;
@@ -118,15 +121,28 @@ static bool has_local_functions(lifting *l, const rlx_function *f)
 
 /* ---- what is captured ----------------------------------------------------------------------- */
 
-/* Functions that are of the module by now are no captured variables: `inner` knows them by what they are. */
+/* The constant that a variable of a function of the module is bound to, as the mutator knows it; NULL: it may be something else,
+ * or memory that somebody writes to. */
+static const rlx_expr *constant_of(lifted *x, const rlx_mutator *around, const rlx_var *old, const rlx_expr *now)
+{
+    lifting *l = x->l;
+    const rlx_expr *value = rlx_builder_lookup(around->builder, rlx_as_var(now));
+    bool known = rlx_is(value, RLX_NODE_CONSTANT) && rlx_module_index(l->module, l->outer) >= 0 &&
+                 rlx_find_written(l->ctx, l->module, &l->written);
+    return known && !rlx_is_written(&l->written, &old->node) ? value : NULL;
+}
+
+/* Functions that are of the module by now are no captured variables, nor are constants: `inner` knows them by what they are. */
 static bool find_captured(lifted *x, const rlx_mutator *around, rlx_mutator *inner)
 {
     rlx_vars free = { 0 };
     bool good = rlx_free_vars(x->l->ctx, &x->old->node, &free);
     for (size_t i = 0; good && i < free.len; i++) {
         const rlx_expr *now = rlx_mutator_now(around, &free.data[i]->node);
+        const rlx_expr *constant = constant_of(x, around, free.data[i], now);
         if (free.data[i] == x->var)
             continue;
+        now = constant ? constant : now;
         good = rlx_as_var(now) ? rlx_vec_push(MEMORY(x), &x->captured, free.data[i]) &&
                                      push(x->l->ctx, &x->values, now)
                                : rlx_ptrmap_put(&inner->vars, free.data[i], (uintptr_t)now);
@@ -469,6 +485,7 @@ const rlx_module *rlx_pass_lambda_lift(rlx_pass_run *run, const rlx_module *m)
 {
     rlx_context *ctx = run->ctx;
     lifting l = { .ctx = ctx,
+                  .module = m,
                   .mb = rlx_module_builder_create(ctx, m),
                   .make = rlx_op_find(RLX_SLICE("make_closure")),
                   .invoke = rlx_op_find(RLX_SLICE("invoke_closure")),
@@ -483,6 +500,7 @@ const rlx_module *rlx_pass_lambda_lift(rlx_pass_run *run, const rlx_module *m)
     if (out && l.work.len)
         out = recursion_outside_of_blocks(ctx, out);
     rlx_module_builder_free(l.mb);
+    rlx_written_free(&l.written);
     rlx_vec_free(&ctx->memory, &l.work);
     rlx_ptrmap_free(&l.values);
     return out && (out == m || rlx_well_formed_since(ctx, out, m)) ? out : NULL;

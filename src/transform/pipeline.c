@@ -6,8 +6,9 @@
  * each other run together. */
 static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "normalize" },
-    { 0, "lambda_lift" },
     { 0, "fuse_multiply_add" },
+    { 1, "fold_constant" },
+    { 0, "lambda_lift" },
     { 0, "realize_vdevice" },
     { 0, "copy_constants" },
     { 1, "canonicalize_bindings" },
