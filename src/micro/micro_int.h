@@ -85,6 +85,9 @@ void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
 rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div, rlx_micro_row_reciprocal,
     rlx_micro_row_log;
 
+/* Partial sums of float32 elements whose columns lie side by side in a and acc: row.c. */
+rlx_micro_partial_fn rlx_micro_partial_columns;
+
 /* Integers that lie beside each other, joined with x: row.c. */
 uint32_t rlx_micro_run_u32_add(uint32_t x, const uint32_t *a, int64_t n);
 uint32_t rlx_micro_run_u32_min(uint32_t x, const uint32_t *a, int64_t n);

@@ -70,67 +70,12 @@ SET static void NAME(partial_along)(const rlx_micro_partial *r)
         }
 }
 
-#if COMMON && READS == 1
-/* Columns side by side, each with partial sums of its own: a vector for each partial sum, some of which are in
- * registers while k runs. */
-SET_INLINE void NAME(add_columns)(const rlx_micro_partial *r, const T *a, bool whole,
-                                  OF(X, tail) tail, VEC *p)
-{
-    enum { SIDE = SET_PARTS ? 8 : 4 };
-    int64_t most = r->depth / RLX_PARTIAL_SUMS * RLX_PARTIAL_SUMS, a_k = r->a_k;
-    for (int64_t l = 0; most && l < RLX_PARTIAL_SUMS; l += SIDE) {
-        VEC s[SIDE];
-        RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] = p[l + c];
-        for (int64_t k = l; k < most; k += RLX_PARTIAL_SUMS)
-            RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] =
-                JOIN(s[c], GET(a + (k + c) * a_k, whole, tail), 0);
-        RLX_UNROLL for (int c = 0; c < SIDE; c++) p[l + c] = s[c];
-    }
-    for (int64_t k = most; k < r->depth; k++)
-        p[k - most] = JOIN(p[k - most], GET(a + k * a_k, whole, tail), 0);
-}
-
-SET static void NAME(partial_columns)(const rlx_micro_partial *r)
-{
-    for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t j = 0; j < r->columns; j += LANES) {
-            const int64_t n = rlx_micro_less(r->columns - j, LANES);
-            OF(X, tail) tail = OF(X, first)(n);
-            const T *a = (const T *)r->a + i * r->a_i + j;
-            T *acc = (T *)r->acc + i * r->acc_i + j, *kept = r->partial ? (T *)r->partial + j : NULL;
-            /* partial sums that no element went to are +0, which adds nothing */
-            int64_t used = r->partial ? RLX_PARTIAL_SUMS : r->depth;
-            int64_t begun = SET_MASKS ? RLX_PARTIAL_SUMS : rlx_micro_less(used, RLX_PARTIAL_SUMS);
-            VEC p[RLX_PARTIAL_SUMS];
-            if (begun < 2)
-                p[0] = p[1] = OF(X, fill)(0);
-            for (int64_t l = 0; l < begun; l++)
-                p[l] = kept ? OF(X, load_part)(kept + l * r->columns, tail) : OF(X, fill)(0);
-            for (int64_t t = 0; t < r->turns; t++, a += r->a_t)
-                if (!SET_MASKS && r->columns - j >= LANES)
-                    NAME(add_columns)(r, a, true, tail, p);
-                else
-                    NAME(add_columns)(r, a, false, tail, p);
-            if (!r->ends) {
-                for (int l = 0; l < RLX_PARTIAL_SUMS; l++)
-                    OF(X, store_end)(kept + l * r->columns, p[l], tail, n);
-                continue;
-            }
-            for (int64_t w = RLX_PARTIAL_SUMS / 2; w > 1; w /= 2)
-                for (int64_t l = 0; l < w && l + w < used; l++)
-                    p[l] += p[l + w];
-            VEC sum = OF(X, load_part)(acc, tail) + p[0] + p[1];
-            OF(X, store_end)(acc, sum, tail, n);
-        }
-}
-#endif
-
 SET static void NAME(partial)(const rlx_micro_partial *r)
 {
     bool along = r->a_k == 1 && (READS == 1 || r->b_k == 0) && !(r->partial && r->columns > 1);
 #if COMMON && READS == 1
     if (!along && r->acc_j == 1 && r->a_j == 1) {
-        NAME(partial_columns)(r);
+        rlx_micro_partial_columns(r);
         return;
     }
 #endif

@@ -39,7 +39,7 @@
  * says nothing.
  *
  * The innermost spatial axis has partial sums of its own for each of up to 64 points; where a
- * spatial axis is the contiguous one (a sum of rows), for each of up to 1024 columns. Values that
+ * spatial axis is the contiguous one (a sum of rows, where that is no instruction), for each of up to 1024 columns. Values that
  * are more than a load are computed first, so that adding them up is one instruction. */
 #include "tir/tir_int.h"
 
@@ -48,7 +48,7 @@
 enum {
     LANES = 32, LEVELS = 6,
     ROW_TILE = 64, COLUMN_TILE = 1024,
-    FEW_COLUMNS = 128,                     /* so many are one instruction */
+    NEAR_COLUMNS = 128, FEW_COLUMNS = 2048, MOST_ROWS = 8192, /* what is one instruction: so few columns, or sums of so few rows */
     VALUE_TILE = 1024, VALUE_ROWS = 8,     /* values computed first, and of how many rows */
     MAX_AXES = RLX_TIR_MAX_DIMS * 2
 };
@@ -819,14 +819,15 @@ static bool is_one_instruction(const sums *s, int column)
     const rlx_buffer_load *a = rlx_as_buffer_load(squares ? distance->a : own ? product->a : s->terms[0]),
                           *b = squares ? rlx_as_buffer_load(distance->b) : NULL;
     int outer = -s->run_length;
-    int64_t n;
+    int64_t n, steps;
     if (s->fused || !a || (squares && !b) || !is_affine(s, a) || (b && (!is_affine(s, b) || !stands_still(s, b))))
         return false;
     for (size_t i = 0; i < s->count; i++)
         outer += s->axes[i].reduced;
     const rlx_prim *last = a->num_indices ? a->indices[a->num_indices - 1] : NULL,
                    *run = s->t ? s->t : s->axes[s->run[0]].var;
-    bool few = column >= 0 && !product && rlx_int_literal(s->axes[column].extent, &n) && n <= FEW_COLUMNS;
+    bool few = column >= 0 && !product && rlx_int_literal(s->axes[column].extent, &n) && n <= FEW_COLUMNS &&
+               (n <= NEAR_COLUMNS || !rlx_int_literal(s->steps, &steps) || steps <= MOST_ROWS);
     return outer <= 1 && (last == run || few);
 }
 

@@ -431,13 +431,15 @@ static void test_reduce(void **state)
 
 /* ---- partial sums --------------------------------------------------------------------------- */
 
-/* How a and the sums lie: rows, few columns beside each other, anything. */
+/* How a and the sums lie: rows, columns beside each other, anything. */
 static rlx_micro_partial random_partial(int layout)
 {
     rlx_micro_partial s = { .rows = 1 + below(6), .columns = 1 + below(5), .turns = 1 + once_in(3) * below(3),
                             .depth = 1 + below(once_in(2) ? 20 : 150), .ends = true };
     if (layout == 1)
         s.columns = 1 + below(70), s.rows = 1 + below(3);
+    if (layout == 1 && once_in(3))
+        s.columns += below(230), s.rows = 1, s.depth = 1 + (s.depth - 1) % 70;
     int64_t wide = s.columns + below(3), deep = s.depth + below(3);
     s.acc_i = wide, s.acc_j = 1;
     s.b_i = wide, s.b_j = 1;
@@ -491,7 +493,7 @@ static void *partial_place(fenced f, const rlx_micro_partial *s, const int64_t *
 /* At once, or in two parts of the depth. */
 static void run_partial(rlx_micro_partial_fn *f, const rlx_micro_partial *s, size_t bytes, bool parts)
 {
-    double kept[32 * 128] = { 0 };
+    double kept[32 * 300] = { 0 };
     int64_t first = s->depth / 2 / 32 * 32;
     rlx_micro_partial part = *s;
     if (!parts || !first || s->turns > 1) {
