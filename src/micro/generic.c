@@ -42,8 +42,39 @@ static void transpose_pairs(uint32_t *d, int64_t d_step, const uint32_t *s, int6
         d[0] = s[k], d[1] = s[s_step + k];
 }
 
+/*- A square of small elements, N = 16 / sizeof(T) of them in a row: each round moves the first bit of the number of an element, which is its
+ * row and its place in the row, behind the last one.
+ *     a0 a1 a2 a3        a0 c0 a1 c1        a0 b0 c0 d0
+ *     b0 b1 b2 b3   ->   a2 c2 a3 c3   ->   a1 b1 c1 d1
+ *     c0 c1 c2 c3        b0 d0 b1 d1        a2 b2 c2 d2
+ *     d0 d1 d2 d3        b2 d2 b3 d3        a3 b3 c3 d3  */
+#define TURN_SQUARE(name, T, ROUNDS, LOW, HIGH, EACH)                                          \
+    static void turn_square_##name(T *d, int64_t d_step, const T *s, int64_t s_step)           \
+    {                                                                                          \
+        enum { N = 1 << ROUNDS };                                                              \
+        typedef RLX_VECTOR(T, 16) line;                                                        \
+        line at[2][N];                                                                         \
+        EACH for (int i = 0; i < N; i++) at[0][i] = *(const line *)(s + i * s_step);     \
+        EACH for (int round = 0; round < ROUNDS; round++) {                                         \
+            const line *from = at[round & 1];                                                  \
+            line *to = at[~round & 1];                                                         \
+            EACH for (int i = 0; i < N / 2; i++) {                                       \
+                to[2 * i] = RLX_SHUFFLE(from[i], from[i + N / 2], LOW);                        \
+                to[2 * i + 1] = RLX_SHUFFLE(from[i], from[i + N / 2], HIGH);                   \
+            }                                                                                  \
+        }                                                                                      \
+        EACH for (int i = 0; i < N; i++) *(line *)(d + i * d_step) = at[ROUNDS & 1][i];  \
+    }
+#define ALTERNATE_8(a) a, a + 8, a + 1, a + 9, a + 2, a + 10, a + 3, a + 11
+#define ALTERNATE_16(a) a, a + 16, a + 1, a + 17, a + 2, a + 18, a + 3, a + 19, a + 4, a + 20, a + 5, a + 21, a + 6, a + 22, a + 7, a + 23
+TURN_SQUARE(1, uint8_t, 4, ALTERNATE_16(0), ALTERNATE_16(8), RLX_UNROLL)
+TURN_SQUARE(2, uint16_t, 3, ALTERNATE_8(0), ALTERNATE_8(4), RLX_UNROLL)
+#define turn_square_4 transpose_square
+static void turn_square_8(uint64_t *d, int64_t d_step, const uint64_t *s, int64_t s_step) { *d = *s; }
+enum { SQUARE_1 = 16, SQUARE_2 = 8, SQUARE_4 = 4, SQUARE_8 = 1 };
+
 /* d[k * d_step + l] = s[l * s_step + k] for l < lanes, k < steps: blocks whose sides are a line of
- * the cache; elements of 4 bytes in squares of four, two lanes of them in pairs. */
+ * the cache, in squares, the last of which may cover some elements once more; two lanes of 4 bytes in pairs. */
 #define TRANSPOSE(name, T)                                                                     \
     static void transpose_each_##name(T *d, int64_t d_step, const T *s, int64_t s_step,        \
                                       int64_t lanes, int64_t steps)                            \
@@ -55,15 +86,17 @@ static void transpose_pairs(uint32_t *d, int64_t d_step, const uint32_t *s, int6
     static void transpose_block_##name(T *d, int64_t d_step, const T *s, int64_t s_step,       \
                                        int64_t lanes, int64_t steps)                           \
     {                                                                                          \
-        int64_t whole = sizeof(T) == 4 ? steps & -4 : 0, l = 0;                                \
-        for (; sizeof(T) == 4 && l + 4 <= lanes; l += 4)                                       \
-            for (int64_t k = 0; k < whole; k += 4)                                             \
-                transpose_square((uint32_t *)(void *)(d + k * d_step + l), d_step,             \
-                                 (const uint32_t *)(const void *)(s + l * s_step + k), s_step); \
-        if (l > 0 && whole < steps)                                                            \
-            transpose_each_##name(d + whole * d_step, d_step, s + whole, s_step, l, steps - whole); \
-        if (l < lanes)                                                                         \
-            transpose_each_##name(d + l, d_step, s + l * s_step, s_step, lanes - l, steps);    \
+        enum { N = SQUARE_##name };                                                            \
+        if (N > 1 && lanes >= N && steps >= N) {                                               \
+            for (int64_t l = 0; l < lanes; l += N) {                                           \
+                l = rlx_micro_less(l, lanes - N);                                              \
+                for (int64_t k = 0; k < steps; k += N) {                                       \
+                    k = rlx_micro_less(k, steps - N);                                          \
+                    turn_square_##name(d + k * d_step + l, d_step, s + l * s_step + k, s_step); \
+                }                                                                              \
+            }                                                                                  \
+        } else                                                                                 \
+            transpose_each_##name(d, d_step, s, s_step, lanes, steps);                         \
     }                                                                                          \
     /* Lines that are a page apart fall on each other in the cache: each is written once, whole. */ \
     static void transpose_far_##name(T *d, int64_t d_step, const T *s, int64_t s_step,         \

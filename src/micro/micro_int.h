@@ -45,6 +45,11 @@ REDUCE_ANY(u64)
 void rlx_micro_reduce_lent_min(const rlx_micro_sum *r, const rlx_micro_set *lender);
 rlx_micro_partial_fn rlx_micro_partial_any_f32_elements, rlx_micro_partial_any_f64_elements,
     rlx_micro_partial_any_f32_squares, rlx_micro_partial_any_f64_squares;
+/* For k < depth and l = k mod 32: p[l * n + c] gets a[k * a_k + c] added, for c < n; where k is below 32, but not below begun, there is
+ * nothing yet, which is +0. */
+typedef void rlx_micro_turn_fn(float *p, const float *a, int64_t a_k, int64_t depth, int64_t begun, int64_t n);
+/* Partial sums of elements whose columns lie side by side in a and acc, as the set adds a turn. */
+void rlx_micro_partial_columns(const rlx_micro_partial *r, rlx_micro_turn_fn *add_turn);
 
 /* The columns from that one on, whatever the strides. */
 void rlx_micro_normalize_end(const rlx_micro_normalize *z, int64_t from);
@@ -84,9 +89,6 @@ void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
 /* Functions of rows that are one operation: row.c. */
 rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div, rlx_micro_row_reciprocal,
     rlx_micro_row_log;
-
-/* Partial sums of float32 elements whose columns lie side by side in a and acc: row.c. */
-rlx_micro_partial_fn rlx_micro_partial_columns;
 
 /* Integers that lie beside each other, joined with x: row.c. */
 uint32_t rlx_micro_run_u32_add(uint32_t x, const uint32_t *a, int64_t n);

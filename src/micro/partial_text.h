@@ -70,12 +70,33 @@ SET static void NAME(partial_along)(const rlx_micro_partial *r)
         }
 }
 
+#if COMMON && READS == 1
+/* rlx_micro_turn_fn */
+SET static void NAME(add_turn)(T *p, const T *a, int64_t a_k, int64_t depth, int64_t begun, int64_t n)
+{
+    for (int64_t k = 0; k < depth; k++, a += a_k) {
+        const bool is = k < begun || k >= RLX_PARTIAL_SUMS;
+        T *s = p + k % RLX_PARTIAL_SUMS * n;
+        int64_t c = 0;
+        for (; is && c + 2 * LANES <= n; c += 2 * LANES) {
+            VEC x = OF(X, load)(s + c) + OF(X, load)(a + c), y = OF(X, load)(s + c + LANES) + OF(X, load)(a + c + LANES);
+            OF(X, store)(s + c, x);
+            OF(X, store)(s + c + LANES, y);
+        }
+        for (; c + LANES <= n; c += LANES)
+            OF(X, store)(s + c, (is ? OF(X, load)(s + c) : OF(X, fill)(0)) + OF(X, load)(a + c));
+        for (; c < n; c++)
+            s[c] = (is ? s[c] : 0) + a[c];
+    }
+}
+#endif
+
 SET static void NAME(partial)(const rlx_micro_partial *r)
 {
     bool along = r->a_k == 1 && (READS == 1 || r->b_k == 0) && !(r->partial && r->columns > 1);
 #if COMMON && READS == 1
     if (!along && r->acc_j == 1 && r->a_j == 1) {
-        rlx_micro_partial_columns(r);
+        rlx_micro_partial_columns(r, NAME(add_turn));
         return;
     }
 #endif

@@ -1,7 +1,5 @@
 /* row.c: functions of rows that are one operation, runs of integers, for every machine and in the vectors that it has. */
 /* built for speed */
-#include <string.h>
-
 #include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
@@ -68,47 +66,3 @@ void rlx_micro_reduce_lent_min(const rlx_micro_sum *r, const rlx_micro_set *lend
 
 /* a - (-b) is a + b, signs of zeros included. */
 void rlx_micro_row_add(float *d, const float *a, float b, int64_t columns) { row_sub(d, a, -b, columns); }
-
-/* ---- partial sums of columns side by side ----------------------------------------------------- */
-
-/* So many columns at a time: each row of a block is read once, in a piece of some lines, and its partial sums stay near. Partial sum l of
- * the n columns is p[l * n ..]; of those that no element goes to there is none, but the first two. */
-enum { BESIDE = 128 };
-
-/* One turn. begun: there is something in partial sum l < begun. */
-RLX_CLONES
-static void add_turn(float *p, const float *a, int64_t a_k, int64_t depth, int64_t begun, int64_t n)
-{
-    for (int64_t k = 0; k < depth; k++, a += a_k) {
-        float *s = p + k % RLX_PARTIAL_SUMS * n;
-        if (k < begun || k >= RLX_PARTIAL_SUMS)
-            RLX_ROLLED RLX_INDEPENDENT for (int64_t c = 0; c < n; c++) s[c] += a[c];
-        else
-            RLX_ROLLED RLX_INDEPENDENT for (int64_t c = 0; c < n; c++) s[c] = 0.0f + a[c];
-    }
-}
-
-static void sum_columns(const rlx_micro_partial *r, float *acc, const float *a, float *kept, int64_t n)
-{
-    float p[RLX_PARTIAL_SUMS * BESIDE];
-    int64_t used = rlx_micro_less(kept ? RLX_PARTIAL_SUMS : r->depth, RLX_PARTIAL_SUMS);
-    for (int64_t l = 0; l < RLX_PARTIAL_SUMS && kept; l++)
-        memcpy(p + l * n, kept + l * r->columns, (size_t)n * sizeof *p);
-    for (int64_t t = 0; t < r->turns; t++)
-        add_turn(p, a + t * r->a_t, r->a_k, r->depth, kept || t ? used : 0, n);
-    for (int64_t l = 0; l < RLX_PARTIAL_SUMS && !r->ends; l++)
-        memcpy(kept + l * r->columns, p + l * n, (size_t)n * sizeof *p);
-    for (int64_t w = RLX_PARTIAL_SUMS / 2; w > 0 && r->ends; w /= 2)
-        if (w > 1 && w < used)
-            add_turn(p, p + w * n, n, rlx_micro_less(used - w, w), w, n);
-        else if (w == 1)
-            add_turn(acc, p, n, 1, 1, n), used > 1 ? add_turn(acc, p + n, n, 1, 1, n) : (void)0;
-}
-
-void rlx_micro_partial_columns(const rlx_micro_partial *r)
-{
-    for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t j = 0; j < r->columns; j += BESIDE)
-            sum_columns(r, (float *)r->acc + i * r->acc_i + j, (const float *)r->a + i * r->a_i + j,
-                        r->partial ? (float *)r->partial + j : NULL, rlx_micro_less(r->columns - j, BESIDE));
-}

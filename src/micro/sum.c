@@ -1,5 +1,7 @@
 /* sum.c: what the sums of all sets share; of any strides, which is not the fast way of anything. */
 /* built for size */
+#include <string.h>
+
 #include "base/base.h"
 #include "format/kernel_math.h"
 #include "micro/micro_int.h"
@@ -202,6 +204,34 @@ PARTIAL(f32, float, elements, ELEMENT_A)
 PARTIAL(f64, double, elements, ELEMENT_A)
 PARTIAL(f32, float, squares, SQUARE)
 PARTIAL(f64, double, squares, SQUARE)
+
+/*- Columns side by side: so many at a time, so that each row of a block is read once, in a piece of some lines, while its partial sums stay
+ * near. Partial sum l of the n columns is p[l * n ..]; those that no element goes to are not there. */
+enum { BESIDE = 128 };
+static void sum_columns(const rlx_micro_partial *r, rlx_micro_turn_fn *add_turn, float *acc, const float *a, float *kept, int64_t n)
+{
+    _Alignas(64) float p[RLX_PARTIAL_SUMS * BESIDE];
+    const int64_t used = rlx_micro_less(kept ? RLX_PARTIAL_SUMS : r->depth, RLX_PARTIAL_SUMS);
+    for (int64_t l = 0; l < RLX_PARTIAL_SUMS && kept; l++)
+        memcpy(p + l * n, kept + l * r->columns, (size_t)n * sizeof *p);
+    for (int64_t t = 0; t < r->turns; t++)
+        add_turn(p, a + t * r->a_t, r->a_k, r->depth, kept || t ? used : 0, n);
+    for (int64_t l = 0; l < RLX_PARTIAL_SUMS && !r->ends; l++)
+        memcpy(kept + l * r->columns, p + l * n, (size_t)n * sizeof *p);
+    for (int64_t w = RLX_PARTIAL_SUMS / 2; w > 1 && r->ends; w /= 2)
+        if (w < used)
+            add_turn(p, p + w * n, n, rlx_micro_less(used - w, w), w, n);
+    for (int64_t l = 0; l < 2 && l < used && r->ends; l++)
+        add_turn(acc, p + l * n, n, 1, 1, n);
+}
+
+void rlx_micro_partial_columns(const rlx_micro_partial *r, rlx_micro_turn_fn *add_turn)
+{
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t j = 0; j < r->columns; j += BESIDE)
+            sum_columns(r, add_turn, (float *)r->acc + i * r->acc_i + j, (const float *)r->a + i * r->a_i + j,
+                        r->partial ? (float *)r->partial + j : NULL, rlx_micro_less(r->columns - j, BESIDE));
+}
 
 /* ---- rows that are normalized, of any strides ------------------------------------------------ */
 
