@@ -251,9 +251,9 @@ const rlx_prim *rlx_kgen_wide_index(rlx_kgen *w, const rlx_prim *p); /* as int64
 /* The loop nest that begins with `s`, if its loops can be reordered; *done: code was made.
  * False: failure. */
 bool rlx_kgen_try_nest(rlx_kgen *w, const rlx_for_stmt *s, bool *done);
-/* The same for two nests: the second sums up products into what the first filled with zeros, each
+/* The same for two statements: the second is a nest that sums up into what the first filled with zeros, each
  * element once. */
-bool rlx_kgen_try_sum(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_for_stmt *sum, bool *done);
+bool rlx_kgen_try_sum(rlx_kgen *w, const rlx_stmt *fill, const rlx_for_stmt *sum, bool *done);
 
 /* ---- kgen_stmt.c */
 rlx_kgen_buffer *rlx_kgen_buffer_of(rlx_kgen *w, const rlx_node *buffer); /* NULL after a failure */

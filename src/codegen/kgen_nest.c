@@ -480,8 +480,8 @@ static bool write_nest(rlx_kgen *w, rlx_kgen_nest *n)
     return !rlx_kgen_failed(w);
 }
 
-/* Does the nest store +0 where the instruction sums up? */
-static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *plan)
+/* Does the statement store +0 where the instruction sums up? */
+static bool is_fill(rlx_kgen *w, const rlx_stmt *fill, const rlx_nest_plan *plan)
 {
     int64_t steps;
     for (size_t i = 0; i < plan->count; i++) {
@@ -492,22 +492,22 @@ static bool is_fill(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_nest_plan *
                    : l->role == RLX_PLAN_LOOP && !rlx_is_int_value(l->extent, 1))
             return false;
     }
-    const rlx_prim *first = rlx_plan_first_value(w->ctx, plan, fill);
+    const rlx_prim *first = rlx_plan_first_stored(w->ctx, plan, fill);
     const rlx_float_imm *x = first ? rlx_as_float_imm(first) : NULL;
     return first && (x ? x->value == 0 && !signbit(x->value) : rlx_is_int_value(first, 0));
 }
 
-/* A loop around one store: what may be a fill, without planning anything. */
-static bool may_be_fill(const rlx_for_stmt *fill)
+/* A store, or loops around one: what may be a fill, without planning anything. */
+static bool may_be_fill(const rlx_stmt *fill)
 {
-    const rlx_stmt *body = fill->body;
+    const rlx_stmt *body = fill;
     while (body->kind == RLX_NODE_FOR)
         body = ((const rlx_for_stmt *)body)->body;
     const rlx_buffer_store *s = rlx_as_buffer_store(body);
     return s && (s->value->kind == RLX_NODE_FLOAT_IMM || s->value->kind == RLX_NODE_INT_IMM);
 }
 
-bool rlx_kgen_try_sum(rlx_kgen *w, const rlx_for_stmt *fill, const rlx_for_stmt *sum, bool *done)
+bool rlx_kgen_try_sum(rlx_kgen *w, const rlx_stmt *fill, const rlx_for_stmt *sum, bool *done)
 {
     rlx_nest_plan plan;
     rlx_kgen_nest n = {

@@ -356,15 +356,13 @@ static bool write_covering(rlx_kgen *w, const rlx_stmt *s, rlx_kgen_value mask,
     }
 }
 
-/* A nest that fills with zeros what the next one sums up is part of that. */
+/* What fills with zeros what the next nest sums up is part of that. */
 static bool sequence(rlx_kgen *w, const rlx_seq_stmt *s, rlx_kgen_value mask)
 {
     for (size_t i = 0; i < s->num_stmts; i++) {
         bool done = false;
-        const rlx_for_stmt *fill = w->nest ? NULL : rlx_as_for_stmt(s->stmts[i]),
-                           *sum = fill && i + 1 < s->num_stmts ? rlx_as_for_stmt(s->stmts[i + 1])
-                                                               : NULL;
-        if (sum && !rlx_kgen_try_sum(w, fill, sum, &done))
+        const rlx_for_stmt *sum = !w->nest && i + 1 < s->num_stmts ? rlx_as_for_stmt(s->stmts[i + 1]) : NULL;
+        if (sum && !rlx_kgen_try_sum(w, s->stmts[i], sum, &done))
             return false;
         i += done;
         if (!done && !rlx_kgen_stmt(w, s->stmts[i], mask))

@@ -553,12 +553,12 @@ static void softmax_store(softmax *s, binary_fn *op, const rlx_buffer *of, bool 
     rlx_tir_end_block(t);
 }
 
-/* x - top, and that less the logarithm, each a function of rows; in the narrow dtype it would be rounded in between. */
+/* x - top, and that less the logarithm, each a function of the rows of a tile; in the narrow dtype it would be rounded in between. */
 static void softmax_give_logarithm(softmax *s)
 {
     rlx_tir *t = &s->b.t;
     rlx_lowering_list index;
-    if (!s->widened && s->out.dtype == s->wide) {
+    if (!s->widened && s->out.dtype == s->wide && s->r.tiled != SIZE_MAX) {
         softmax_store(s, rlx_tir_sub, s->x.buffer, true, s->top);
         softmax_store(s, rlx_tir_sub, s->out.buffer, true, s->sum);
         return;

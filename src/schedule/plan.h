@@ -244,6 +244,8 @@ bool rlx_plan_is_unit(const rlx_plan_access *a, int loop);
  * something else. */
 const rlx_prim *rlx_plan_first_value(rlx_context *ctx, const rlx_nest_plan *plan,
                                      const rlx_for_stmt *fill);
+/* The same of any statement: a store, where all loops are those of the sum. */
+const rlx_prim *rlx_plan_first_stored(rlx_context *ctx, const rlx_nest_plan *plan, const rlx_stmt *fill);
 /* Does the loop touch no place of what is stored in its body in two of its iterations, but for memory that is allocated in the
  * body? Only then may they run at the same time. */
 bool rlx_is_independent(rlx_context *ctx, const rlx_for_stmt *loop);

@@ -11,9 +11,9 @@ static bool is_summed(const rlx_nest_plan *n, int loop)
 }
 
 /* What stands inside of loops that are those of the sum which move its place; r puts these for them. NULL: others. */
-static const rlx_stmt *body_of(rlx_rewriter *r, const rlx_nest_plan *n, const rlx_for_stmt *fill)
+static const rlx_stmt *body_of(rlx_rewriter *r, const rlx_nest_plan *n, const rlx_stmt *fill)
 {
-    const rlx_stmt *body = &fill->node;
+    const rlx_stmt *body = fill;
     for (size_t i = 0; i < n->count; i++) {
         const rlx_nest_loop *l = &n->loops[i];
         const rlx_for_stmt *f = rlx_as_for_stmt(body);
@@ -29,8 +29,7 @@ static const rlx_stmt *body_of(rlx_rewriter *r, const rlx_nest_plan *n, const rl
     return body;
 }
 
-const rlx_prim *rlx_plan_first_value(rlx_context *ctx, const rlx_nest_plan *n,
-                                     const rlx_for_stmt *fill)
+const rlx_prim *rlx_plan_first_stored(rlx_context *ctx, const rlx_nest_plan *n, const rlx_stmt *fill)
 {
     const rlx_plan_access *acc = &n->accesses.data[n->fused.acc];
     rlx_rewriter r;
@@ -43,4 +42,10 @@ const rlx_prim *rlx_plan_first_value(rlx_context *ctx, const rlx_nest_plan *n,
         same = rlx_rewrite(&r, s->indices[d]) == acc->indices[d];
     rlx_rewriter_free(&r);
     return same ? s->value : NULL;
+}
+
+const rlx_prim *rlx_plan_first_value(rlx_context *ctx, const rlx_nest_plan *n,
+                                     const rlx_for_stmt *fill)
+{
+    return rlx_plan_first_stored(ctx, n, &fill->node);
 }

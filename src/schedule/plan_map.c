@@ -3,7 +3,8 @@
  *     for i, j:    Y[i, j] = X[i, j] / S[i]          +, -, *, /, and exp of a difference; of float32
  *
  * Y and X are contiguous along the column j. The other side stands still along it, so that it is one number for each
- * row i, which is the innermost loop that moves it. What few rows are multiplied by, or less by, is one column:
+ * row i, which is the innermost loop that moves it; exp may have one long row alone, as its sum is mostly wanted, too (runtime/kernel_rows.c).
+ * What few rows are multiplied by, or less by, is one column:
  *
  *     for i:       Y[i] = 1 / S[i]                   or log(S[i])
  */
@@ -100,6 +101,14 @@ static bool map_single(rlx_nest_plan *n)
     return true;
 }
 
+/* One row alone, and not a short one. */
+static bool is_exp_of_row(const rlx_nest_plan *n)
+{
+    int64_t columns;
+    return n->map.function == RLX_KERNEL_MAP_EXP_SUB && n->count == 1 &&
+           (!rlx_int_literal(n->loops[0].extent, &columns) || columns > FEW_ROWS);
+}
+
 bool rlx_plan_mapping(rlx_nest_plan *n)
 {
     rlx_plan_map *m = &n->map;
@@ -120,9 +129,10 @@ bool rlx_plan_mapping(rlx_nest_plan *n)
         else if (rlx_plan_moves(b, i))
             m->row = i;
     }
-    if (m->row < 0 || m->column < 0 || rlx_plan_share_memory(b, &n->accesses.data[0]))
+    if ((m->row < 0 && !is_exp_of_row(n)) || m->column < 0 || rlx_plan_share_memory(b, &n->accesses.data[0]))
         return false;
-    n->loops[m->row].role = RLX_PLAN_ROW;
+    if (m->row >= 0)
+        n->loops[m->row].role = RLX_PLAN_ROW;
     n->loops[m->column].role = RLX_PLAN_COLUMN;
     return true;
 }

@@ -74,6 +74,16 @@ s.check("print what was read though inference failed", rc == 1 and "error[TY08]"
 s.equal("build", s.run("build", "good.py", "-o", "good.rlx"), (0, "", ""))
 rc, out, err = s.run("dis", "good.rlx", "--verify")
 s.check("dis", rc == 0 and "main" in out and "verified" in out and not err, (rc, out[:200], err))
+s.write("row.py", """@R.function
+def main(x: R.Tensor((2, 20000), "float32")):
+    y = R.nn.log_softmax(x, axis=-1)
+    return y
+""")
+s.run("build", "row.py", "-o", "row.rlx")
+rc, out, err = s.run("dis", "row.rlx")
+lines = [line.split()[1] for line in out.splitlines() if line.startswith("   ")]
+first = lines.index("map") if "map" in lines else -1
+s.check("exp of a long row and its sum stand side by side, so that they are one", first >= 0 and lines[first + 1] == "partial", out)
 s.fails("dis of something else", ["dis", "good.py", "--verify"], "LD01")
 rc, out, err = s.run("build", "good.py", "-o", "dump.rlx", "--dump-after", "all")
 s.check("dump after all", rc == 0 and "after legalize_ops" in out, (rc, out[:200], err))

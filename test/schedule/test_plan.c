@@ -235,7 +235,8 @@ static void check_plan(const rlx_nest_plan *p)
             assert_true(p->loops[i].determined);
         for (size_t i = 0; i < 3; i++)
             assert_true(p->accesses.data[i].literal);
-        assert_true(p->loops[p->map.row].role == RLX_PLAN_ROW && p->loops[p->map.column].role == RLX_PLAN_COLUMN);
+        assert_true((p->map.row < 0 || p->loops[p->map.row].role == RLX_PLAN_ROW) &&
+                    (p->map.column < 0 || p->loops[p->map.column].role == RLX_PLAN_COLUMN));
         return;
     }
     if (p->form == RLX_PLAN_STRIP || p->form == RLX_PLAN_ORDERED)
