@@ -145,26 +145,37 @@ SET_INLINE void NAME(take_side)(VEC *s, SEEN *seen, const T *a)
     }
 }
 
+/* At least a vector of them. */
 SET static T NAME(reduce_run)(T x, const T *a, int64_t n)
 {
     enum { SIDE = RUN_SIDE };
     VEC s[SIDE];
     SEEN seen[SIDE];
     int64_t k = SIDE * LANES;
-    RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = OF(X, load)(a + m * LANES);
-    RLX_UNROLL for (int m = 0; m < SIDE; m++) seen[m] = LOOK(s[m]);
-    RLX_UNROLL for (int m = 1; m < SIDE && ONE_SEEN; m++) seen[0] = SEE(seen[0], s[m]);
-    for (; k + SIDE * LANES <= n; k += SIDE * LANES)
-        NAME(take_side)(s, seen, a + k);
-    if (k < n)
-        NAME(take_side)(s, seen, a + n - SIDE * LANES); /* some are met twice */
-    if (ONE_SEEN)
-        s[0] = SETTLE(MORE(MORE(s[0], s[1]), MORE(s[2], s[3])), seen[0]);
-    else {
-        RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = SETTLE(s[m], seen[m]);
-        s[0] = JOIN(s[0], s[1]);
-        s[2] = JOIN(s[2], s[3]);
-        s[0] = JOIN(s[0], s[2]);
+    if (n < SIDE * LANES) {
+        s[0] = OF(X, load)(a);
+        seen[0] = LOOK(s[0]);
+        for (k = LANES; k < n; k += LANES) { /* some are met twice */
+            VEC y = OF(X, load)(a + rlx_micro_less(k, n - LANES));
+            TAKE(s[0], seen[0], y);
+        }
+        s[0] = SETTLE(s[0], seen[0]);
+    } else {
+        RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = OF(X, load)(a + m * LANES);
+        RLX_UNROLL for (int m = 0; m < SIDE; m++) seen[m] = LOOK(s[m]);
+        RLX_UNROLL for (int m = 1; m < SIDE && ONE_SEEN; m++) seen[0] = SEE(seen[0], s[m]);
+        for (; k + SIDE * LANES <= n; k += SIDE * LANES)
+            NAME(take_side)(s, seen, a + k);
+        if (k < n)
+            NAME(take_side)(s, seen, a + n - SIDE * LANES);
+        if (ONE_SEEN)
+            s[0] = SETTLE(MORE(MORE(s[0], s[1]), MORE(s[2], s[3])), seen[0]);
+        else {
+            RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = SETTLE(s[m], seen[m]);
+            s[0] = JOIN(s[0], s[1]);
+            s[2] = JOIN(s[2], s[3]);
+            s[0] = JOIN(s[0], s[2]);
+        }
     }
     (void)seen;
     OF(X, fold)(s[0], JOIN);
@@ -218,7 +229,7 @@ SET static void NAME(reduce_beside)(const rlx_micro_sum *r)
 SET static void NAME(reduce_turn)(const rlx_micro_sum *r)
 {
 #if ANY_ORDER
-    if (r->a_k == 1 && (r->a_j != 1 || r->columns == 1) && r->depth >= 4 * LANES) {
+    if (r->a_k == 1 && (r->a_j != 1 || r->columns == 1) && r->depth >= LANES) {
         NAME(reduce_along)(r);
         return;
     }

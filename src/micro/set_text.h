@@ -305,7 +305,7 @@ static rlx_micro_partial_fn *const partials[RLX_KERNEL_VALUE_COUNT][RLX_ELEM_COU
 
 static float row_greatest(float x, const float *a, int64_t n)
 {
-    if (n >= 4 * f32_LANES)
+    if (n >= f32_LANES)
         return reduce_run_f32_max(x, a, n);
     for (int64_t k = 0; k < n; k++)
         x = rlx_max_f32(x, a[k]);
