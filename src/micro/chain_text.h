@@ -204,11 +204,13 @@ static void (*const strip_functions[])(float *d, const float *a, int64_t n) = { 
 #define GREATEST_OF(x, b) f32_greatest(b, x)
 #define RELU_OF(x, b) (f32_greatest(f32_fill(0), x) + 0.0f)
 #define RELU_OF_SUM(x, b) RELU_OF((x) + (b), b)
+#define PRODUCT_OF_REST(x, b) (((x) - (b)) * other)
+#define SUM_OF_PRODUCT(x, b) ((x) * (b) + other)
 #define ABS_OF(x, b) f32_abs(x)
 #define SQRT_OF(x, b) f32_sqrt(x)
 
 /* Two steps that are mostly together: one way through the strip for both. */
-enum { ADD_THEN_RELU = RLX_STEP_COUNT, LINE };
+enum { ADD_THEN_RELU = RLX_STEP_COUNT, SUB_THEN_MUL, MUL_THEN_ADD, LINE };
 /* As rlx_micro_chain_line has it. */
 #define LINE_OF(x) f32_least(k[4], f32_greatest(k[2], (x) * k[0] + k[1]) + k[3])
 
@@ -228,6 +230,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
         else
             j += count = rlx_micro_less(whole - j, CHAIN_STRIP);
         const float *a = held;
+        f32_vec other = f32_fill(0);
         for (; s->op != RLX_STEP_END; s++) {
             uint32_t op = s->op;
             int64_t by = s->same ? 0 : f32_LANES;
@@ -249,6 +252,8 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
                     s++, b = s->with + at, by = f32_LANES;
             } else if ((op == RLX_STEP_ADD || op == RLX_STEP_TWICE) && s[1].op == RLX_STEP_RELU)
                 s++, op = ADD_THEN_RELU;
+            else if (s[1].same && s[1].op == (op == RLX_STEP_SUB ? RLX_STEP_MUL : op == RLX_STEP_MUL ? RLX_STEP_ADD : RLX_STEP_COUNT))
+                s++, op = op == RLX_STEP_SUB ? SUB_THEN_MUL : MUL_THEN_ADD, other = f32_fill(*s->with);
             if (op == RLX_STEP_STORE)
                 d = s->with + at;
             else if (s[1].op == RLX_STEP_STORE)
@@ -272,6 +277,8 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             SLOW_CASE_OF(fabs, ABS_OF)
             SLOW_CASE_OF(sqrt, SQRT_OF)
             ONE_CASE(ADD_THEN_RELU, RELU_OF_SUM)
+            ONE_CASE(SUB_THEN_MUL, PRODUCT_OF_REST)
+            ONE_CASE(MUL_THEN_ADD, SUM_OF_PRODUCT)
             case LINE: {
                 f32_vec k[RLX_LINE_NUMBERS];
                 RLX_UNROLL for (int i = 0; i < RLX_LINE_NUMBERS; i++) k[i] = f32_fill(line[i]);
