@@ -85,6 +85,11 @@ typedef void rlx_micro_copy_fn(const rlx_micro_box *b);
 #define NARROW(name, elem, text, code, bits, C, ...) \
     void rlx_micro_widen_##elem(float *d, const C *s, int64_t n);
 #include "base/dtype.def"
+/* A run of small integers as int32. */
+void rlx_micro_widen_I8(int32_t *d, const int8_t *s, int64_t n);
+void rlx_micro_widen_U8(int32_t *d, const uint8_t *s, int64_t n);
+void rlx_micro_widen_I16(int32_t *d, const int16_t *s, int64_t n);
+void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
 /* Runs of halves by the instruction for it, the same bits: how many are done, in pieces of so many. It ends before a piece with a NaN,
  * as the instruction changes some. */
 enum { RLX_HALVES = 8 };

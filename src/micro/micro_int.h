@@ -80,12 +80,6 @@ bool rlx_micro_move_rows(void *to, const void *from, size_t size, const rlx_micr
 extern rlx_micro_copy_fn *const rlx_micro_copies[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 extern rlx_micro_pack_fn *const rlx_micro_packs[RLX_ELEM_COUNT][RLX_ELEM_COUNT];
 
-/* Contiguous elements: widen.c. */
-void rlx_micro_widen_I8(int32_t *d, const int8_t *s, int64_t n);
-void rlx_micro_widen_U8(int32_t *d, const uint8_t *s, int64_t n);
-void rlx_micro_widen_I16(int32_t *d, const int16_t *s, int64_t n);
-void rlx_micro_widen_U16(int32_t *d, const uint16_t *s, int64_t n);
-
 /* Functions of rows that are one operation: row.c. */
 rlx_micro_row_fn rlx_micro_row_add, rlx_micro_row_sub, rlx_micro_row_mul, rlx_micro_row_div, rlx_micro_row_reciprocal,
     rlx_micro_row_log;

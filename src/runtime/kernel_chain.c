@@ -145,6 +145,25 @@ static void extend(finding *f, chain *c, uint32_t at)
             f->in->code[at + i] |= RLX_KERNEL_SAME;
 }
 
+/* Bytes that are loaded to become floats at once, and for nothing else. */
+static bool is_float_load(const finding *f, size_t i)
+{
+    const uint32_t at = f->order[i], then = i + 1 < f->count ? f->order[i + 1] : 0;
+    return then && word(f, at) == RLX_K_LOAD && is_wide(f, at) && word(f, then) == RLX_K_I32_TO_F32 && word(f, then + 2) == word(f, at + 1) &&
+           f->reader[word(f, at + 1)] == then && rlx_float_load(f->in->buffers[word(f, at + 2)].elem);
+}
+
+/* The LOAD writes floats where the conversion would; that moves 8 bytes of the register, which nobody reads, to where they are. */
+static void load_floats(finding *f, size_t i)
+{
+    uint32_t *load = f->in->code + f->order[i], *convert = f->in->code + f->order[i + 1];
+    const uint32_t unread = load[1];
+    load[0] |= RLX_KERNEL_UNSTORED;
+    load[1] = convert[1];
+    convert[0] = RLX_K_XMOVE;
+    convert[1] = convert[2] = unread;
+}
+
 /* Who reads what is computed? Nobody but the next step: it is not stored. */
 static void find_unstored(finding *f)
 {
@@ -153,6 +172,8 @@ static void find_unstored(finding *f)
             FOR_REGISTERS(f, f->order[i], written, r) f->reader[r] = f->flags[r] & READ_ELSEWHERE ? SEVERAL : NOBODY;
     for (size_t i = f->count; i-- > 0;) {
         uint32_t at = f->order[i];
+        if (is_float_load(f, i))
+            load_floats(f, i);
         FOR_REGISTERS(f, at, true, r)
         {
             if (is_strip_value(f, at) && may_chain(f, at) && is_strip(f, r) &&

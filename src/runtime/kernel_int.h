@@ -13,8 +13,9 @@
  * word if it works on strips. */
 #define RLX_KERNEL_WIDE 0x10000u
 #define RLX_KERNEL_CLASS_SHIFT 24 /* of the x operands */
-/* Chains (kernel_chain.c): how many instructions are one, in the opcode word of the first; what is not stored; strip loops with
- * long strips, and loops over rows that are one chain each (kernel_repeat.c). A register operand whose strip is one number has SAME. */
+/* Chains (kernel_chain.c): how many instructions are one, in the opcode word of the first; what is not stored (of a LOAD the integers, as
+ * it loads floats); strip loops with long strips, and loops over rows that are one chain each (kernel_repeat.c). A register operand whose
+ * strip is one number has SAME. */
 #define RLX_KERNEL_CHAIN_SHIFT 19
 #define RLX_KERNEL_CHAINED (31u << RLX_KERNEL_CHAIN_SHIFT)
 #define RLX_KERNEL_UNSTORED 0x20000u
@@ -247,6 +248,8 @@ typedef struct rlx_access_row {
     rlx_store_each_fn *store_each;
 } rlx_access_row;
 extern const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT];
+/* What loads integers of the element type as float32; NULL: nothing does, or not faster. */
+rlx_load_fn *rlx_float_load(enum rlx_kernel_elem elem);
 
 void rlx_fill_strip(void *d, const void *a, int klass, size_t n);
 /* Offsets of n indices: start + i * step + place * stride, where the place is the index, and `behind` more if that is negative.

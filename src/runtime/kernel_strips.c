@@ -491,13 +491,19 @@ void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
 #define store_strided_U64 store_strided_I64
 #define store_each_U64 store_each_I64
 #define INTEGER(name, elem, text, code, bits, klass, C, npy) INTEGER_##code##_##bits(elem, C, REG_##klass)
-#define INTEGER_0_8(elem, C, R) LOADS(elem, C, R, v) RLX_CLONES STORES(elem, C, R, v)
-#define INTEGER_0_16(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
+#define LOADS_SMALL(elem, C, R)                                                  \
+    static void load_##elem(void *dp, const void *mp, int64_t stride, size_t n)  \
+    {                                                                            \
+        rlx_micro_widen_##elem(dp, mp, (int64_t)n);                              \
+    }                                                                            \
+    LOAD_APART(elem, C, R, v)
+#define INTEGER_0_8(elem, C, R) LOADS_SMALL(elem, C, R) RLX_CLONES STORES(elem, C, R, v)
+#define INTEGER_0_16(elem, C, R) LOADS_SMALL(elem, C, R) STORES(elem, C, R, v)
 #define INTEGER_0_32(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
 #define INTEGER_0_64(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
 #define INTEGER_1_1(elem, C, R) LOADS(elem, C, R, v != 0) RLX_CLONES STORES(elem, C, R, v != 0)
-#define INTEGER_1_8(elem, C, R) LOADS(elem, C, R, v)
-#define INTEGER_1_16(elem, C, R) LOADS(elem, C, R, v)
+#define INTEGER_1_8(elem, C, R) LOADS_SMALL(elem, C, R)
+#define INTEGER_1_16(elem, C, R) LOADS_SMALL(elem, C, R)
 #define INTEGER_1_32(elem, C, R) LOADS(elem, C, R, v) STORES(elem, C, R, v)
 #define INTEGER_1_64(elem, C, R)
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
@@ -523,3 +529,22 @@ const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT] = {
 #define REAL(name, elem, ...) ROW(elem)
 #include "base/dtype.def"
 };
+
+/* In one step, which only vectors that are long enough gain by. */
+#define LOAD_FLOATS(elem, C)                                                                    \
+    RLX_WIDE static void load_floats_##elem(void *dp, const void *mp, int64_t stride, size_t n) \
+    {                                                                                           \
+        float *d = dp;                                                                          \
+        const C *p = mp;                                                                        \
+        EACH_OF(n)                                                                              \
+            d[i] = (float)p[i];                                                                 \
+    }
+LOAD_FLOATS(I8, int8_t)
+LOAD_FLOATS(U8, uint8_t)
+
+rlx_load_fn *rlx_float_load(enum rlx_kernel_elem elem)
+{
+    if (!RLX_HAS_WIDE())
+        return NULL;
+    return elem == RLX_ELEM_I8 ? load_floats_I8 : elem == RLX_ELEM_U8 ? load_floats_U8 : NULL;
+}

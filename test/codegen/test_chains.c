@@ -58,22 +58,28 @@ static const rlx_prim *new_value(making *m)
     }
 }
 
-/* O[i, j] and P[i, j] of A[i, j], B[i, j], C[j], D[i]. */
+/* O[i, j] and P[i, j] of A[i, j], which may be a byte that becomes a float and is wanted as it is, too, B[i, j], C[j], D[i]. */
 static void one(uint64_t seed, bool shows)
 {
+    static const rlx_dtype dtypes[] = { RELAX_FLOAT32, RELAX_FLOAT32, RELAX_INT8, RELAX_UINT8 };
     static const int64_t sizes[] = { 1, 17, 31, 32, 33, 95, 96, 128, 200, 256, 257, 300, 511, 5000 };
     making m = { .ctx = rlx_context_create(NULL, 0) };
     state_of_random = (seed + 1) * 0x9e3779b97f4a7c15u;
     assert_non_null(m.ctx);
     int64_t rows = 1 + (int64_t)below(3), columns = sizes[below(RLX_COUNT(sizes))];
+    const rlx_dtype dtype = dtypes[below(RLX_COUNT(dtypes))];
     rlx_tir *t = &m.b;
     rlx_tir_begin(t, m.ctx, RLX_NO_PLACE);
     const rlx_prim *n = rlx_tir_int(t, rows), *k = rlx_tir_int(t, columns);
-    const rlx_buffer *a = rlx_tir_param(t, "A", RELAX_FLOAT32, RLX_TIR_LIST(n, k)), *b = rlx_tir_param(t, "B", RELAX_FLOAT32, RLX_TIR_LIST(n, k)),
+    const rlx_buffer *a = rlx_tir_param(t, "A", dtype, RLX_TIR_LIST(n, k)), *b = rlx_tir_param(t, "B", RELAX_FLOAT32, RLX_TIR_LIST(n, k)),
                      *c = rlx_tir_param(t, "C", RELAX_FLOAT32, RLX_TIR_LIST(k)), *d = rlx_tir_param(t, "D", RELAX_FLOAT32, RLX_TIR_LIST(n)),
                      *o = rlx_tir_param(t, "O", RELAX_FLOAT32, RLX_TIR_LIST(n, k)), *p = rlx_tir_param(t, "P", RELAX_FLOAT32, RLX_TIR_LIST(n, k));
     const rlx_prim *i = rlx_tir_for(t, "i", NULL, n, RLX_FOR_SERIAL), *j = rlx_tir_for(t, "j", NULL, k, RLX_FOR_SERIAL);
-    m.values[m.count++] = rlx_tir_load(t, a, RLX_TIR_LIST(i, j));
+    m.values[m.count++] = rlx_tir_cast(t, RELAX_FLOAT32, rlx_tir_load(t, a, RLX_TIR_LIST(i, j)));
+    if (dtype != RELAX_FLOAT32 && below(3) == 0) {
+        const rlx_prim *byte = rlx_tir_cast(t, RELAX_INT32, rlx_tir_load(t, a, RLX_TIR_LIST(i, j)));
+        m.values[m.count++] = rlx_tir_cast(t, RELAX_FLOAT32, rlx_tir_mul(t, byte, byte));
+    }
     m.values[m.count++] = rlx_tir_load(t, b, RLX_TIR_LIST(i, j));
     m.values[m.count++] = rlx_tir_load(t, c, RLX_TIR_LIST(j));
     m.values[m.count++] = rlx_tir_load(t, d, RLX_TIR_LIST(i));
@@ -93,13 +99,13 @@ static void one(uint64_t seed, bool shows)
     kc x = { .seed = seed };
     const int64_t counts[] = { rows * columns, rows * columns, columns, rows };
     float *inputs[4];
-    inputs[0] = kc_tensor(&x, RELAX_FLOAT32, 2, (int64_t[]){ rows, columns });
+    inputs[0] = kc_tensor(&x, dtype, 2, (int64_t[]){ rows, columns });
     inputs[1] = kc_tensor(&x, RELAX_FLOAT32, 2, (int64_t[]){ rows, columns });
     inputs[2] = kc_tensor1(&x, RELAX_FLOAT32, columns);
     inputs[3] = kc_tensor1(&x, RELAX_FLOAT32, rows);
     kc_tensor(&x, RELAX_FLOAT32, 2, (int64_t[]){ rows, columns });
     kc_tensor(&x, RELAX_FLOAT32, 2, (int64_t[]){ rows, columns });
-    for (size_t q = 0; q < 4; q++)
+    for (size_t q = dtype != RELAX_FLOAT32; q < 4; q++) /* bytes are any */
         for (int64_t e = 0; e < counts[q]; e++)
             inputs[q][e] = below(20) ? (float)((double)(int64_t)next_random() * 0x1p-62) : (float[]){ -0.0f, 0, INFINITY, NAN }[below(4)];
     assert_int_equal(kc_run(m.ctx, f, &x, NULL), RLX_CODE_NONE);
