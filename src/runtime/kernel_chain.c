@@ -36,6 +36,7 @@ typedef struct finding {
     uint32_t *order;                    /* instructions of a block */
     uint32_t *moved;                    /* words on their way */
     uint32_t *uses;                     /* of buffers: operands of instructions on blocks and memory */
+    uint32_t *reads;                    /* of registers: operands, but for those of chains that are one number */
     size_t count;
 } finding;
 
@@ -64,8 +65,11 @@ static void look_at_registers(finding *f)
             if (*o == 'b' || *o == 'B')
                 f->uses[word(f, at + 1 + (uint32_t)(o - all))]++;
         FOR_REGISTERS(f, at, false, r)
+        {
+            f->reads[r]++;
             if (f->block[r] != block)
                 f->flags[r] |= READ_ELSEWHERE;
+        }
         FOR_REGISTERS(f, at, true, r)
         {
             f->block[r] = block;
@@ -141,8 +145,10 @@ static void extend(finding *f, chain *c, uint32_t at)
     c->count++;
     f->in->code[c->head] = (f->in->code[c->head] & ~(31u << RLX_KERNEL_CHAIN_SHIFT)) | c->count << RLX_KERNEL_CHAIN_SHIFT;
     for (uint32_t i = 2; i < 2u + rows[word(f, at)].operands; i++)
-        if (is_uniform(f, word(f, at + i)))
+        if (is_uniform(f, word(f, at + i))) {
             f->in->code[at + i] |= RLX_KERNEL_SAME;
+            f->reads[word(f, at + i)]--;
+        }
 }
 
 /* Bytes that are loaded to become floats at once, and for nothing else. */
@@ -453,7 +459,7 @@ static void chain_block(finding *f)
 
 size_t rlx_kernel_chains_work(uint32_t num_regs, uint32_t num_words, uint32_t num_buffers)
 {
-    return (3 * (size_t)num_regs + 3 * (size_t)num_words + num_buffers) * sizeof(uint32_t);
+    return (4 * (size_t)num_regs + 3 * (size_t)num_words + num_buffers) * sizeof(uint32_t);
 }
 
 void rlx_kernel_find_chains(const rlx_kernel_chains *in)
@@ -464,7 +470,8 @@ void rlx_kernel_find_chains(const rlx_kernel_chains *in)
     f.next = f.reader + in->num_regs;
     f.order = f.next + in->num_words;
     f.moved = f.order + in->num_words;
-    f.uses = f.moved + in->num_words;
+    f.reads = f.moved + in->num_words;
+    f.uses = f.reads + in->num_regs;
     look_at_registers(&f);
     for (uint32_t at = 0, op; at < in->num_words; at += rlx_kernel_op_words(op)) {
         op = word(&f, at);
@@ -474,6 +481,9 @@ void rlx_kernel_find_chains(const rlx_kernel_chains *in)
         chain_block(&f);
         f.count = 0;
     }
+    for (uint32_t at = 0; at < in->num_words; at += rlx_kernel_op_words(word(&f, at)))
+        if (word(&f, at) == RLX_K_BROADCAST && !f.reads[word(&f, at + 1)])
+            in->code[at] |= RLX_KERNEL_UNSTORED;
     rlx_kernel_find_repeated(in);
 }
 

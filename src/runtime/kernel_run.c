@@ -575,7 +575,7 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
         case RLX_K_ADD_EACH: TRY(do_add_each(r, w, n), 3)
         case RLX_K_VIEW: case RLX_K_VIEW_OUT: TRY(rlx_kernel_view_strip(r, w, n), 3)
         case RLX_K_BROADCAST: {
-            int64_t most = X(3) < 0 ? 0 : least(X(3), r->k->strip);
+            int64_t most = X(3) < 0 ? 0 : least(X(3), w[0] & RLX_KERNEL_UNSTORED ? RLX_CHAIN_LEAST_OF_FEW : r->k->strip);
             rlx_fill_strip(reg(r, w[1]), r->frame + w[2], (int)(w[0] >> RLX_KERNEL_CLASS_SHIFT),
                            (size_t)most);
             STEP(3)
