@@ -205,7 +205,7 @@ PARTIAL(f64, double, elements, ELEMENT_A)
 PARTIAL(f32, float, squares, SQUARE)
 PARTIAL(f64, double, squares, SQUARE)
 
-/*- Columns side by side: so many at a time, so that each row of a block is read once, in a piece of some lines, while its partial sums stay
+/* Columns side by side: so many at a time, so that each row of a block is read once, in a piece of some lines, while its partial sums stay
  * near. Partial sum l of the n columns is p[l * n ..]; those that no element goes to are not there. */
 enum { BESIDE = 128 };
 static void sum_columns(const rlx_micro_partial *r, rlx_micro_turn_fn *add_turn, float *acc, const float *a, float *kept, int64_t n)
