@@ -45,9 +45,9 @@ REDUCE_ANY(u64)
 void rlx_micro_reduce_lent_min(const rlx_micro_sum *r, const rlx_micro_set *lender);
 rlx_micro_partial_fn rlx_micro_partial_any_f32_elements, rlx_micro_partial_any_f64_elements,
     rlx_micro_partial_any_f32_squares, rlx_micro_partial_any_f64_squares;
-/* For k < depth and l = k mod 32: p[l * n + c] gets a[k * a_k + c] added, for c < n; where k is below 32, but not below begun, there is
- * nothing yet, which is +0. */
-typedef void rlx_micro_turn_fn(float *p, const float *a, int64_t a_k, int64_t depth, int64_t begun, int64_t n);
+/* For k < depth and l = k mod 32: p[l * p_k + c] gets a[k * a_k + c] added, for c < n; where k is below 32, but not below begun, there is
+ * nothing yet, which is +0. Of p whole vectors are written, what is behind n of any number. */
+typedef void rlx_micro_turn_fn(float *p, int64_t p_k, const float *a, int64_t a_k, int64_t depth, int64_t begun, int64_t n);
 /* Partial sums of elements whose columns lie side by side in a and acc, as the set adds a turn. */
 void rlx_micro_partial_columns(const rlx_micro_partial *r, rlx_micro_turn_fn *add_turn);
 

@@ -72,21 +72,35 @@ SET static void NAME(partial_along)(const rlx_micro_partial *r)
 
 #if COMMON && READS == 1
 /* rlx_micro_turn_fn */
-SET static void NAME(add_turn)(T *p, const T *a, int64_t a_k, int64_t depth, int64_t begun, int64_t n)
+SET static void NAME(add_turn)(T *p, int64_t p_k, const T *a, int64_t a_k, int64_t depth, int64_t begun, int64_t n)
 {
-    for (int64_t k = 0; k < depth; k++, a += a_k) {
+    const int64_t whole = n / LANES * LANES;
+    const OF(X, tail) tail = OF(X, first)(whole < n ? n - whole : LANES);
+    int64_t k = 0;
+    if (n <= LANES && depth >= RLX_PARTIAL_SUMS) { /* few columns: some partial sums stay in registers */
+        enum { SIDE = 4 };
+        const int64_t most = depth / RLX_PARTIAL_SUMS * RLX_PARTIAL_SUMS;
+        for (int64_t l = 0; l < RLX_PARTIAL_SUMS; l += SIDE) {
+            VEC s[SIDE];
+            RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] = l + c < begun ? OF(X, load)(p + (l + c) * p_k) : OF(X, fill)(0);
+            for (k = l; k < most; k += RLX_PARTIAL_SUMS)
+                RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] += OF(X, load_part)(a + (k + c) * a_k, tail);
+            RLX_UNROLL for (int c = 0; c < SIDE; c++) OF(X, store)(p + (l + c) * p_k, s[c]);
+        }
+        k = most, a += most * a_k;
+    }
+    for (; k < depth; k++, a += a_k) {
         const bool is = k < begun || k >= RLX_PARTIAL_SUMS;
-        T *s = p + k % RLX_PARTIAL_SUMS * n;
+        T *s = p + k % RLX_PARTIAL_SUMS * p_k;
         int64_t c = 0;
         for (; is && c + 2 * LANES <= n; c += 2 * LANES) {
             VEC x = OF(X, load)(s + c) + OF(X, load)(a + c), y = OF(X, load)(s + c + LANES) + OF(X, load)(a + c + LANES);
             OF(X, store)(s + c, x);
             OF(X, store)(s + c + LANES, y);
         }
-        for (; c + LANES <= n; c += LANES)
-            OF(X, store)(s + c, (is ? OF(X, load)(s + c) : OF(X, fill)(0)) + OF(X, load)(a + c));
-        for (; c < n; c++)
-            s[c] = (is ? s[c] : 0) + a[c];
+        for (; c < n; c += LANES)
+            OF(X, store)(s + c, (is ? OF(X, load)(s + c) : OF(X, fill)(0)) +
+                                    (c < whole ? OF(X, load)(a + c) : OF(X, load_part)(a + c, tail)));
     }
 }
 #endif

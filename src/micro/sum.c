@@ -206,23 +206,30 @@ PARTIAL(f32, float, squares, SQUARE)
 PARTIAL(f64, double, squares, SQUARE)
 
 /* Columns side by side: so many at a time, so that each row of a block is read once, in a piece of some lines, while its partial sums stay
- * near. Partial sum l of the n columns is p[l * n ..]; those that no element goes to are not there. */
-enum { BESIDE = 128 };
+ * near. Those are whole vectors of any set; partial sums that no element goes to are not there. */
+enum { BESIDE = 128, WHOLE = 16 };
 static void sum_columns(const rlx_micro_partial *r, rlx_micro_turn_fn *add_turn, float *acc, const float *a, float *kept, int64_t n)
 {
-    _Alignas(64) float p[RLX_PARTIAL_SUMS * BESIDE];
-    const int64_t used = rlx_micro_less(kept ? RLX_PARTIAL_SUMS : r->depth, RLX_PARTIAL_SUMS);
+    _Alignas(64) float p[RLX_PARTIAL_SUMS * BESIDE], sum[BESIDE];
+    const int64_t used = rlx_micro_less(kept ? RLX_PARTIAL_SUMS : r->depth, RLX_PARTIAL_SUMS), p_k = (n + WHOLE - 1) & -WHOLE;
+    const size_t row = (size_t)n * sizeof *p;
+    memset(p, 0, kept ? (size_t)(RLX_PARTIAL_SUMS * p_k) * sizeof *p : 0);
     for (int64_t l = 0; l < RLX_PARTIAL_SUMS && kept; l++)
-        memcpy(p + l * n, kept + l * r->columns, (size_t)n * sizeof *p);
+        memcpy(p + l * p_k, kept + l * r->columns, row);
     for (int64_t t = 0; t < r->turns; t++)
-        add_turn(p, a + t * r->a_t, r->a_k, r->depth, kept || t ? used : 0, n);
+        add_turn(p, p_k, a + t * r->a_t, r->a_k, r->depth, kept || t ? used : 0, n);
     for (int64_t l = 0; l < RLX_PARTIAL_SUMS && !r->ends; l++)
-        memcpy(kept + l * r->columns, p + l * n, (size_t)n * sizeof *p);
-    for (int64_t w = RLX_PARTIAL_SUMS / 2; w > 1 && r->ends; w /= 2)
+        memcpy(kept + l * r->columns, p + l * p_k, row);
+    if (!r->ends)
+        return;
+    for (int64_t w = RLX_PARTIAL_SUMS / 2; w > 1; w /= 2)
         if (w < used)
-            add_turn(p, p + w * n, n, rlx_micro_less(used - w, w), w, n);
-    for (int64_t l = 0; l < 2 && l < used && r->ends; l++)
-        add_turn(acc, p + l * n, n, 1, 1, n);
+            add_turn(p, p_k, p + w * p_k, p_k, rlx_micro_less(used - w, w), w, n);
+    memset(sum + p_k - WHOLE, 0, WHOLE * sizeof *sum);
+    memcpy(sum, acc, row);
+    for (int64_t l = 0; l < 2 && l < used; l++)
+        add_turn(sum, 0, p + l * p_k, 0, 1, 1, n);
+    memcpy(acc, sum, row);
 }
 
 void rlx_micro_partial_columns(const rlx_micro_partial *r, rlx_micro_turn_fn *add_turn)
