@@ -71,25 +71,56 @@ SET static void NAME(partial_along)(const rlx_micro_partial *r)
 }
 
 #if COMMON && READS == 1
+enum { FEW_BESIDE = 16 };
+/* Few columns side by side, not a part of a sum, each with partial sums of its own: a vector for each partial sum, some of which are in
+ * registers while k runs. */
+SET_INLINE void NAME(add_columns)(const rlx_micro_partial *r, const T *a, OF(X, tail) tail, VEC *p)
+{
+    enum { SIDE = SET_PARTS ? 8 : 4 };
+    int64_t most = r->depth / RLX_PARTIAL_SUMS * RLX_PARTIAL_SUMS, a_k = r->a_k;
+    for (int64_t l = 0; most && l < RLX_PARTIAL_SUMS; l += SIDE) {
+        VEC s[SIDE];
+        RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] = p[l + c];
+        for (int64_t k = l; k < most; k += RLX_PARTIAL_SUMS)
+            RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] =
+                JOIN(s[c], OF(X, load_part)(a + (k + c) * a_k, tail), 0);
+        RLX_UNROLL for (int c = 0; c < SIDE; c++) p[l + c] = s[c];
+    }
+    for (int64_t k = most; k < r->depth; k++)
+        p[k - most] = JOIN(p[k - most], OF(X, load_part)(a + k * a_k, tail), 0);
+}
+
+SET static void NAME(partial_few)(const rlx_micro_partial *r)
+{
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t j = 0; j < r->columns; j += LANES) {
+            const int64_t n = rlx_micro_less(r->columns - j, LANES);
+            OF(X, tail) tail = OF(X, first)(n);
+            const T *a = (const T *)r->a + i * r->a_i + j;
+            T *acc = (T *)r->acc + i * r->acc_i + j;
+            /* partial sums that no element went to are +0, which adds nothing */
+            const int64_t used = r->depth, begun = SET_MASKS ? RLX_PARTIAL_SUMS : rlx_micro_less(used, RLX_PARTIAL_SUMS);
+            VEC p[RLX_PARTIAL_SUMS];
+            if (begun < 2)
+                p[0] = p[1] = OF(X, fill)(0);
+            for (int64_t l = 0; l < begun; l++)
+                p[l] = OF(X, fill)(0);
+            for (int64_t t = 0; t < r->turns; t++, a += r->a_t)
+                NAME(add_columns)(r, a, tail, p);
+            for (int64_t w = RLX_PARTIAL_SUMS / 2; w > 1; w /= 2)
+                for (int64_t l = 0; l < w && l + w < used; l++)
+                    p[l] += p[l + w];
+            VEC sum = OF(X, load_part)(acc, tail) + p[0] + p[1];
+            OF(X, store_end)(acc, sum, tail, n);
+        }
+}
+
 /* rlx_micro_turn_fn */
 SET static void NAME(add_turn)(T *p, int64_t p_k, const T *a, int64_t a_k, int64_t depth, int64_t begun, int64_t n)
 {
     const int64_t whole = n / LANES * LANES;
     const OF(X, tail) tail = OF(X, first)(whole < n ? n - whole : LANES);
-    int64_t k = 0;
-    if (n <= LANES && depth >= RLX_PARTIAL_SUMS) { /* few columns: some partial sums stay in registers */
-        enum { SIDE = 4 };
-        const int64_t most = depth / RLX_PARTIAL_SUMS * RLX_PARTIAL_SUMS;
-        for (int64_t l = 0; l < RLX_PARTIAL_SUMS; l += SIDE) {
-            VEC s[SIDE];
-            RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] = l + c < begun ? OF(X, load)(p + (l + c) * p_k) : OF(X, fill)(0);
-            for (k = l; k < most; k += RLX_PARTIAL_SUMS)
-                RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] += OF(X, load_part)(a + (k + c) * a_k, tail);
-            RLX_UNROLL for (int c = 0; c < SIDE; c++) OF(X, store)(p + (l + c) * p_k, s[c]);
-        }
-        k = most, a += most * a_k;
-    }
-    for (; k < depth; k++, a += a_k) {
+    for (int64_t k = 0; k < depth; k++, a += a_k) {
         const bool is = k < begun || k >= RLX_PARTIAL_SUMS;
         T *s = p + k % RLX_PARTIAL_SUMS * p_k;
         int64_t c = 0;
@@ -110,7 +141,10 @@ SET static void NAME(partial)(const rlx_micro_partial *r)
     bool along = r->a_k == 1 && (READS == 1 || r->b_k == 0) && !(r->partial && r->columns > 1);
 #if COMMON && READS == 1
     if (!along && r->acc_j == 1 && r->a_j == 1) {
-        rlx_micro_partial_columns(r, NAME(add_turn));
+        if (r->columns <= FEW_BESIDE && !r->partial)
+            NAME(partial_few)(r);
+        else
+            rlx_micro_partial_columns(r, NAME(add_turn));
         return;
     }
 #endif
