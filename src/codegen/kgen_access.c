@@ -40,7 +40,7 @@ static bool is_known_in_front(const void *user, const rlx_prim *var)
 
 rlx_plan_scope rlx_kgen_scope_of(const rlx_kgen_nest *n)
 {
-    return (rlx_plan_scope){ .knows = is_known_in_front, .user = n };
+    return (rlx_plan_scope){ .knows = is_known_in_front, .user = n, .ranges = n ? &n->writer->ranges : NULL };
 }
 
 bool rlx_kgen_is_at_least(rlx_kgen *w, const rlx_prim *p, int64_t low)

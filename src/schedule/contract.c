@@ -37,6 +37,7 @@ enum {
     SHALLOW = 128,          /* 32 columns of so many steps are */
     NARROW = 64,            /* so many columns lie closer together than in panels, if steps do */
     SHORT_DEPTH = 320,
+    MOST_LANES = 3,         /* loops that are one row or column */
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
 };
 
@@ -66,17 +67,36 @@ static int find_lane(const rlx_tiling *t, const rlx_plan_access *mine, const rlx
     return found;
 }
 
-/* The lanes of a side that end in loop `inner`: a second loop joins where C has both as one index. */
+static bool is_lane(const rlx_digits *d, int loop)
+{
+    bool is = false;
+    for (int i = 0; i < d->count; i++)
+        is |= d->at[i] == loop;
+    return is;
+}
+
+/* One more loop around those that are lanes: C has them as one index, and, if it is the third, what they read has, too, as no panel is
+ * filled from three. False: it is none. */
+static bool join_lane(rlx_tiling *t, rlx_side *s, const rlx_side *other, int loop)
+{
+    rlx_digits more = { .at = { loop }, .count = s->lanes.count + 1 };
+    memcpy(more.at + 1, s->lanes.at, (size_t)s->lanes.count * sizeof *more.at);
+    if (is_lane(&s->lanes, loop) || !is_lane_of(t, loop, s->access, other->access) || rlx_merged_at(t, t->acc, &more) < 0 ||
+        (more.count > 2 && rlx_merged_at(t, s->access, &more) < 0))
+        return false;
+    more.extent = rlx_fold_mul(t->ctx, rlx_tiling_extent(t, loop), s->lanes.extent);
+    s->lanes = more;
+    return true;
+}
+
+/* The lanes of a side that end in loop `inner`. */
 static void collect_lanes(rlx_tiling *t, rlx_side *s, const rlx_side *other, int inner)
 {
     s->lanes = (rlx_digits){ .at = { inner }, .count = 1, .extent = rlx_tiling_extent(t, inner) };
-    for (int i = 0; i < (int)t->plan->count && s->lanes.count == 1; i++) {
-        rlx_digits two = { .at = { i, inner },
-                           .count = 2,
-                           .extent = rlx_fold_mul(t->ctx, rlx_tiling_extent(t, i), rlx_tiling_extent(t, inner)) };
-        if (i != inner && is_lane_of(t, i, s->access, other->access) &&
-            rlx_merged_at(t, t->acc, &two) >= 0)
-            s->lanes = two;
+    for (bool joined = true; joined && s->lanes.count < MOST_LANES;) {
+        joined = false;
+        for (int i = 0; i < (int)t->plan->count && !joined; i++)
+            joined = join_lane(t, s, other, i);
     }
 }
 
@@ -111,11 +131,6 @@ static bool choose_sides(rlx_tiling *t)
     collect_lanes(t, &t->column, &t->row, column);
     collect_lanes(t, &t->row, &t->column, row);
     return true;
-}
-
-static bool is_lane(const rlx_digits *d, int loop)
-{
-    return d->at[0] == loop || (d->count > 1 && d->at[1] == loop);
 }
 
 /* The loops that are summed over, in their order. False: there are too many. */
@@ -271,9 +286,10 @@ static bool find_views(rlx_tiling *t)
     rlx_side *sides[2] = { &t->row, &t->column };
     t->acc_buffer = rlx_merged_view(t, t->acc, of_acc, 2);
     for (int i = 0; i < 2; i++) {
-        const rlx_digits *groups[2] = { &sides[i]->lanes, &t->depth };
-        sides[i]->buffer = sides[i]->packed || (t->strip.width && rlx_strip_side(t) == sides[i]) ? rlx_as_buffer(sides[i]->access->buffer)
-                                            : rlx_merged_view(t, sides[i]->access, groups, 2);
+        rlx_side *s = sides[i];
+        const rlx_digits *groups[2] = { &s->lanes, &t->depth };
+        const bool own = s->packed ? !rlx_packs_view(s) : t->strip.width && rlx_strip_side(t) == s;
+        s->buffer = own ? rlx_as_buffer(s->access->buffer) : rlx_merged_view(t, s->access, groups, s->packed ? 1 : 2);
     }
     return t->acc_buffer && t->row.buffer && t->column.buffer;
 }

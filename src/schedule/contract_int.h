@@ -32,6 +32,7 @@ typedef struct rlx_strip {
     const rlx_buffer *buffer;        /* [rows, length]; NULL: the picture itself, of which so few rows are a strip as they lie */
     int64_t width;                   /* columns (rows); 0: there is no strip */
     int64_t stride, steps, apart, rows, length;
+    int64_t first;                   /* where step 0 of column 0 is: behind the others, if steps go back (apart < 0) */
     int along;                       /* dimension of the picture that it lies along */
     bool of_rows;                    /* it is what rows are read from; else columns */
     bool turned;                     /* rows of the sum are lanes of panels of columns, and the sums are turned back */
@@ -68,6 +69,9 @@ RLX_INLINE rlx_dtype rlx_panel_dtype(const rlx_tiling *t, const rlx_side *s)
 {
     return rlx_as_buffer(t->dot ? s->access->buffer : t->acc->buffer)->dtype;
 }
+
+/* Are its panels filled, each time, from a view in which its lanes are one? Two digits are no matter. */
+RLX_INLINE bool rlx_packs_view(const rlx_side *s) { return s->lanes.count > 2 && s->param < 0; }
 
 RLX_INLINE int rlx_last_digit(const rlx_digits *d) { return d->at[d->count - 1]; }
 

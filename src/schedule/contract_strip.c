@@ -38,6 +38,8 @@ static bool literal_extent(const rlx_tiling *t, int loop, int64_t *out)
 static bool is_worth_it(int64_t width, int64_t rows)
 {
     int64_t idle = (VECTOR - width % VECTOR) % VECTOR;
+    if (width == VECTOR)
+        return rows <= FEW_ROWS;
     return idle == 0 || rows <= (10 * width - 1) / (3 * idle);
 }
 
@@ -61,7 +63,7 @@ static int window_dimension(const rlx_tiling *t, const rlx_plan_access *a, int p
             return -1;
         if (by_place == 0 && by_step == 0)
             continue;
-        if (found >= 0 || by_place < 1 || by_step < 1)
+        if (found >= 0 || by_place < 1 || by_step == 0)
             return -1;
         found = (int)d;
         *stride = by_place, *apart = by_step;
@@ -75,17 +77,17 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
     const rlx_plan_access *a = side->access;
     const int x = rlx_last_digit(&side->lanes), u = rlx_last_digit(&t->depth);
     int64_t width, steps, all, stride = 0, apart = 0, last;
-    if (t->dot || t->depth.count < 2 || side->lanes.count < 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
+    if (t->dot || t->depth.count < 2 || side->lanes.count != 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
         rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32)
         return false;
     const int along = window_dimension(t, a, x, u, &stride, &apart);
-    if (along < 0 || !literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
+    if (along < 0 || apart < -MOST_ELEMENTS || !literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
         side->lanes.extent->kind != RLX_NODE_INT_IMM || !rlx_int_literal(t->depth.extent, &all) || all > RLX_SINGLE_DEPTH ||
         width > MOST_COLUMNS || apart > MOST_ELEMENTS || stride > MOST_ELEMENTS)
         return false;
-    last = (width - 1) * stride + (steps - 1) * apart;
+    last = (width - 1) * stride + (steps - 1) * (apart < 0 ? -apart : apart);
     *out = (rlx_strip){ .along = along, .width = width, .stride = stride, .steps = steps, .apart = apart,
-                        .rows = all / steps, .length = last + 1 };
+                        .first = apart < 0 ? (steps - 1) * -apart : 0, .rows = all / steps, .length = last + 1 };
     return last < MOST_ELEMENTS / out->rows;
 }
 
@@ -156,7 +158,7 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
     groups[1].each[depth] = rlx_int64(ctx, 0);
     size_t n = rlx_indices_in(t, of, rlx_as_buffer(of->buffer), groups, 2, from);
     if (n)
-        from[t->strip.along] = rlx_fold_add(ctx, from[t->strip.along], x.var);
+        from[t->strip.along] = rlx_fold_add(ctx, from[t->strip.along], rlx_fold_sub(ctx, x.var, rlx_int64(ctx, t->strip.first)));
     const rlx_prim *value = n ? rlx_load(ctx, rlx_as_buffer(of->buffer), from, n) : NULL;
     const rlx_stmt *body = value ? rlx_store(ctx, strip, value, at, 2, t->place) : NULL;
     body = rlx_sched_wrap(ctx, &x, body, t->place);
@@ -167,13 +169,14 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
 
 const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *y, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)
 {
-    const rlx_prim *at[RLX_TIR_MAX_DIMS] = { k, rlx_fold_add(t->ctx, rlx_fold_mul(t->ctx, x, rlx_int64(t->ctx, t->strip.stride)),
-                                                          rlx_fold_mul(t->ctx, u, rlx_int64(t->ctx, t->strip.apart))) };
+    rlx_context *ctx = t->ctx;
+    const rlx_prim *first = rlx_fold_add(ctx, rlx_fold_mul(ctx, x, rlx_int64(ctx, t->strip.stride)), rlx_int64(ctx, t->strip.first)),
+                   *at[RLX_TIR_MAX_DIMS] = { k, rlx_fold_add(ctx, first, rlx_fold_mul(ctx, u, rlx_int64(ctx, t->strip.apart))) };
     if (t->strip.buffer)
-        return rlx_load(t->ctx, t->strip.buffer, at, 2);
+        return rlx_load(ctx, t->strip.buffer, at, 2);
     const rlx_plan_access *of = rlx_strip_side(t)->access;
     const rlx_buffer *picture = rlx_as_buffer(of->buffer);
     rlx_lane_group groups[2] = { { .d = &rlx_strip_side(t)->lanes, .each = { y, x } }, { .d = &t->depth, .each = { k, u } } };
     size_t n = rlx_indices_in(t, of, picture, groups, 2, at);
-    return n ? rlx_load(t->ctx, picture, at, n) : NULL;
+    return n ? rlx_load(ctx, picture, at, n) : NULL;
 }

@@ -201,7 +201,8 @@ static const rlx_stmt *pack(const rlx_tiling *t, const rlx_side *s, const depth_
                    p = rlx_sched_loop_new(ctx, "p", panels),
                    l = rlx_sched_loop_new(ctx, "l", number(t, width));
     const rlx_prim *lane = add(t, mul(t, p.var, number(t, width)), l.var);
-    rlx_lane_group groups[2] = { rlx_lanes_at(t, s, true, add(t, lanes->begin, lane)), { .d = &t->depth } };
+    const bool viewed = rlx_packs_view(s);
+    rlx_lane_group groups[2] = { rlx_lanes_at(t, s, !viewed, add(t, lanes->begin, lane)), { .d = &t->depth } };
     loops[n++] = p;
     for (int i = 0; i < t->depth.count; i++) {
         const char name[3] = { 'd', (char)('0' + i), 0 };
@@ -221,7 +222,7 @@ static const rlx_stmt *pack(const rlx_tiling *t, const rlx_side *s, const depth_
     loops[n++] = l;
     loops[n++] = four;
     const rlx_prim *value = guarded(t, s->panel->dtype, guard_of(t, lane, lanes->count, width), inside,
-                                    load_in(t, s->access, rlx_as_buffer(s->access->buffer), groups, 2,
+                                    load_in(t, s->access, viewed ? s->buffer : rlx_as_buffer(s->access->buffer), groups, 2,
                                             s->panel->dtype));
     const rlx_prim *to[RLX_TIR_MAX_DIMS];
     size_t num_to = panel_at(t, s, p.var, step, l.var, four.var, to);

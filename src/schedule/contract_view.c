@@ -102,7 +102,7 @@ size_t rlx_indices_in(const rlx_tiling *t, const rlx_plan_access *a, const rlx_b
     for (int p = 0; p < (int)a->num_indices && ok; p++) {
         const rlx_lane_group *here = NULL;
         for (int g = 0; g < num_groups && viewed; g++)
-            if (groups[g].d->count > 1 && rlx_merged_at(t, a, groups[g].d) == p)
+            if (groups[g].d->count > 1 && groups[g].position && rlx_merged_at(t, a, groups[g].d) == p)
                 here = &groups[g];
         out[n++] = here ? here->position
                         : rlx_fold_cast(t->ctx, RELAX_INT64, rlx_rewrite(&r, a->indices[p]));
@@ -117,10 +117,12 @@ rlx_lane_group rlx_lanes_at(const rlx_tiling *t, const rlx_side *s, bool split, 
 {
     rlx_lane_group g = { .d = &s->lanes, .position = position };
     if (split && s->lanes.count > 1) {
-        const rlx_prim *width = rlx_tiling_extent(t, s->lanes.at[1]);
         g.position = NULL;
-        g.each[0] = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_DIV, position, width);
-        g.each[1] = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_MOD, position, width);
+        for (int i = s->lanes.count; i-- > 1; position = g.each[i - 1]) {
+            const rlx_prim *width = rlx_tiling_extent(t, s->lanes.at[i]);
+            g.each[i - 1] = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_DIV, position, width);
+            g.each[i] = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_MOD, position, width);
+        }
     }
     return g;
 }

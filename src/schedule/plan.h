@@ -43,6 +43,7 @@ typedef struct rlx_plan_scope {
     const void *user;
     bool widens;                   /* operands of a sum may be widened as they are loaded: what is
                                       asked is what a nest is, not how it is written */
+    const struct rlx_scope *ranges; /* of the variables that have a value; NULL: nothing is known of them */
 } rlx_plan_scope;
 
 enum rlx_plan_form {

@@ -367,9 +367,9 @@ static bool find_range(packing *p, size_t d, const rlx_prim *size)
     }
     if (!low || !high)
         return false;
-    bool proved = rlx_prove_compare(p->ctx, NULL, RLX_NODE_GE, low, rlx_int64(p->ctx, 0)) ==
-                      RLX_TRUE &&
-                  rlx_prove_compare(p->ctx, NULL, RLX_NODE_LT, high, size) == RLX_TRUE;
+    const rlx_scope *known = p->scope->ranges;
+    bool proved = rlx_prove_compare(p->ctx, known, RLX_NODE_GE, low, rlx_int64(p->ctx, 0)) == RLX_TRUE &&
+                  rlx_prove_compare(p->ctx, known, RLX_NODE_LT, high, size) == RLX_TRUE;
     /* a remainder may not take all of its values: only what holds for all may be said of it */
     if (!proved && moves(a, REMAINDER(p)))
         return false;

@@ -5,7 +5,8 @@
  *     --- run: contract n=33 m=40 RT09 dimension 1 of A
  *
  * contract: the kernel of the schedule sums products up as one instruction; in place: contract, and nothing is copied for it; unpack: and it makes an
- * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; packed: contract, and of panels; lanes:
+ * operand of fields of bits; joined: contract, and what stands behind the sum runs on its blocks; packed: contract, and of panels; strips: contract, and nothing is
+ * packed; lanes:
  * contract, and its lanes are channels, each with weights of its own; rows: rows are copied from where integers say; plain: it does nothing of that; any:
  * whichever. Then the sizes, and how the call fails, if it does, scheduled or not. `--- long:` is a call of the long run only. */
 #include <setjmp.h>
@@ -150,12 +151,12 @@ static bool check_run(rlx_context *ctx, const rlx_prim_func *f, const char *call
     assert_non_null(s);
     bool joined = strncmp(call, "joined", 6) == 0, unpacks = strncmp(call, "unpack", 6) == 0,
          lanes = strncmp(call, "lanes", 5) == 0, in_place = strncmp(call, "in place", 8) == 0, packed = strncmp(call, "packed", 6) == 0,
-         sums = joined || unpacks || lanes || in_place || packed || strncmp(call, "contract", 8) == 0;
+         strips = strncmp(call, "strips", 6) == 0, sums = joined || unpacks || lanes || in_place || packed || strips || strncmp(call, "contract", 8) == 0;
     if (strncmp(call, "any", 3) != 0 && (has_instruction(ctx, s, "contract") != sums ||
                                          has_instruction(ctx, s, "unpack") != unpacks || has_lanes(ctx, s) != lanes ||
                                          has_instruction(ctx, s, "copy_rows") != (strncmp(call, "rows", 4) == 0) ||
                                          (in_place && has_instruction(ctx, s, "copy")) ||
-                                         (packed && !has_instruction(ctx, s, "pack")) || (joined && !is_joined(ctx, s)))) {
+                                         ((packed || strips) && has_instruction(ctx, s, "pack") != packed) || (joined && !is_joined(ctx, s)))) {
         print_message("another plan than wanted\n");
         ok = false;
     }
