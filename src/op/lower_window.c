@@ -38,6 +38,7 @@ typedef struct window {
     int64_t phases[MAX_SPATIAL];            /* of a transposed convolution: 0: there are none */
     const rlx_prim *phase[MAX_SPATIAL];     /* in a block: which */
     bool phases_are_loops;
+    bool by_place[MAX_SPATIAL];             /* phases of two are counted as places of the result are */
     const range *box[MAX_SPATIAL];          /* windows that are done now, and what of them; NULL: all */
     const rlx_prim *fill;
     /* of the part; batch NULL: there are no parts, group NULL: all, channel NULL: all */
@@ -344,6 +345,8 @@ static const rlx_prim *element(window *w, const rlx_prim *batch, const rlx_prim 
         const rlx_prim *step = times(w, k[i], w->dilation[i]);
         index[2 + i] = w->transposed ? minus(w, plus(w, y[i], w->reach[i]), step)
                                      : plus(w, times(w, y[i], w->stride[i]), step);
+        if (w->by_place[i])
+            index[2 + i] = plus(w, index[2 + i], w->phase[i]);
         if (w->box[i])
             index[2 + i] = minus(w, index[2 + i], number(w, w->before[i]));
     }
@@ -526,6 +529,12 @@ static void accumulate(window *w, const char *name, const rlx_prim *channels,
 /* ---- convolutions: attributes strides, padding, (output_padding,) dilation, groups, layouts,
  * out_dtype ---------------- */
 
+/* Elements of the kernel that the phase of an axis meets: one in so many, from that one on. */
+static const rlx_prim *kernel_phase(window *w, size_t i)
+{
+    return w->by_place[i] ? minus(w, number(w, 1), w->phase[i]) : w->phase[i];
+}
+
 static const rlx_prim *convolve(window *w, const rlx_prim *so_far, const rlx_prim *const *o,
                                 const rlx_prim *c, const rlx_prim *const *k)
 {
@@ -535,7 +544,7 @@ static const rlx_prim *convolve(window *w, const rlx_prim *so_far, const rlx_pri
     const rlx_prim *index[MAX_AXES] = { w->transposed ? w->output : o[1],
                                         w->transposed ? channel : c };
     for (size_t i = 0; i < w->n; i++)
-        index[2 + i] = w->phases[i] ? plus(w, times(w, k[i], w->phases[i]), w->phase[i]) : k[i];
+        index[2 + i] = w->phases[i] ? plus(w, times(w, k[i], w->phases[i]), kernel_phase(w, i)) : k[i];
     rlx_lowering_list at = rlx_lowering_placed(&w->b, &w->w, index);
     const rlx_prim *weight =
         rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->w.t.buffer, rlx_lowering_items(&at)));
@@ -599,7 +608,7 @@ static bool begin_conv(window *w, rlx_lower_request *l)
  * So what lies between elements of data is no operand. Phases are loops around one sum where the kernel is a multiple of the stride;
  * else they have more or fewer steps, and are sums of their own.
  */
-enum { MOST_PHASES = 16 };
+enum { MOST_PHASES = 16, FEW_OUTPUTS = 16 };
 
 /* What the result is like, while the sums are done. */
 typedef struct phased {
@@ -627,6 +636,15 @@ static bool are_joined(const window *w, size_t i)
     return rlx_int_literal(w->out.size[2 + i], &size) && size % s == 0 && (s <= 2 || w->before[i] % s == 0);
 }
 
+/* Two phases with as many places each: phase l of the result meets every second element of the kernel from 1 - l on, and data from
+ * l on. Few sums share what they read, over a place more. */
+static bool are_by_place(const window *w, const phased *p, size_t i)
+{
+    int64_t outputs;
+    const bool few = rlx_int_literal(w->outputs, &outputs) && outputs < FEW_OUTPUTS;
+    return p->joined[i] && w->before[i] % w->stride[i] == 1 && !few;
+}
+
 /* From now on it is a convolution of stride 1, over the places of one phase. */
 static void begin_phases(window *w, phased *p)
 {
@@ -638,6 +656,7 @@ static void begin_phases(window *w, phased *p)
         const int64_t steps = (p->extent[i] + s - 1) / s;
         p->apart |= p->extent[i] % s != 0;
         p->joined[i] = are_joined(w, i);
+        w->by_place[i] = are_by_place(w, p, i);
         p->size[i] = w->out.size[2 + i];
         p->before[i] = w->before[i];
         p->first[i] = w->before[i] / s;
@@ -712,7 +731,7 @@ static void place_phase(window *w, const phased *p, const rlx_buffer *sum, const
     from = inside;
     for (size_t i = 0; i < w->n; i++) {
         /* place q * s + l is of phase (l + shift) % s; where l is a loop shift is 0, or 1 of 2 */
-        const int64_t s = w->phases[i], shift = p->joined[i] ? p->before[i] % s : 0;
+        const int64_t s = w->phases[i], shift = p->joined[i] && !w->by_place[i] ? p->before[i] % s : 0;
         const rlx_prim *q = plus(w, at[2 + i], number(w, skip[i])), *l = phase[i];
         o[2 + i] = plus(w, times(w, q, s), p->joined[i] ? l : number(w, r[i] - p->before[i] % s));
         phase[i] = shift ? minus(w, number(w, 1), l) : l;
@@ -728,8 +747,9 @@ static void place_phase(window *w, const phased *p, const rlx_buffer *sum, const
 static void accumulate_phase(window *w, const phased *p, const char *name, const rlx_prim *channels, const rlx_buffer *sum, const int64_t *r)
 {
     for (size_t i = 0; i < w->n; i++) {
+        const int64_t first = w->by_place[i] ? 1 - r[i] : r[i]; /* of the kernel */
         w->phase[i] = number(w, r[i]);
-        w->extent[i] = number(w, (p->extent[i] - r[i] + w->phases[i] - 1) / w->phases[i]);
+        w->extent[i] = number(w, (p->extent[i] - first + w->phases[i] - 1) / w->phases[i]);
     }
     accumulate_into(w, name, channels, sum, true, rlx_tir_number(&w->b.t, w->wide, 0), convolve);
 }
@@ -738,9 +758,12 @@ static void accumulate_phases(window *w, const phased *p, const char *name, cons
 {
     const rlx_prim *size[MAX_AXES], *counts[MAX_SPATIAL];
     int64_t r[MAX_SPATIAL];
-    part_sizes(w, size);
-    for (size_t i = 0; i < w->n; i++)
+    for (size_t i = 0; i < w->n; i++) {
         counts[i] = number(w, w->phases[i]);
+        if (w->by_place[i])
+            w->out.size[2 + i] = rlx_tir_floor_div(&w->b.t, p->size[i], counts[i]);
+    }
+    part_sizes(w, size);
     rlx_lowering_list sizes = of_part(w, size);
     sizes = behind_phases(w, &sizes, counts);
     const rlx_buffer *sum = rlx_tir_alloc(&w->b.t, "sum", w->wide, rlx_lowering_items(&sizes));
@@ -774,6 +797,42 @@ static bool group_is_small(const window *w)
     return count <= SMALL_GROUP || (single && w->stride[w->n - 1] > 1 && count <= STRIDED_CHANNEL);
 }
 
+/* Is data a single element along each axis, and does each place of the result meet it? Then that is a product of channels and the kernel,
+ * whatever the stride. */
+static bool is_single(const window *w)
+{
+    bool is = w->transposed;
+    for (size_t i = 0; i < w->n && is; i++) {
+        int64_t extent, places;
+        is = rlx_is_int_value(w->x.size[2 + i], 1) && w->dilation[i] == 1 && w->before[i] >= 0 &&
+             rlx_int_literal(w->extent[i], &extent) && rlx_int_literal(w->out.size[2 + i], &places) && places <= extent - w->before[i];
+    }
+    return is;
+}
+
+static const rlx_prim *meet_single(window *w, const rlx_prim *so_far, const rlx_prim *const *o, const rlx_prim *c, const rlx_prim *const *k)
+{
+    rlx_tir *t = &w->b.t;
+    const rlx_prim *channel = w->group ? plus(w, rlx_tir_mul(t, w->group, w->inputs), c) : c,
+                   *data[MAX_AXES] = { o[0], channel }, *kernel[MAX_AXES] = { w->output, channel };
+    for (size_t i = 0; i < w->n; i++) {
+        data[2 + i] = k[i]; /* a loop that runs once */
+        kernel[2 + i] = plus(w, o[2 + i], number(w, w->before[i]));
+    }
+    rlx_lowering_list x = rlx_lowering_placed(&w->b, &w->x, data), at = rlx_lowering_placed(&w->b, &w->w, kernel);
+    return rlx_tir_multiply_add(t, so_far, rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->x.t.buffer, rlx_lowering_items(&x))),
+                                rlx_tir_cast(t, w->wide, rlx_tir_load(t, w->w.t.buffer, rlx_lowering_items(&at))));
+}
+
+static void multiply_single(window *w, const char *name, const rlx_prim *channels)
+{
+    for (size_t i = 0; i < w->n; i++)
+        w->extent[i] = number(w, 1);
+    w->direct = true;
+    w->together = w->groups > 1;
+    accumulate(w, name, channels, rlx_tir_number(&w->b.t, w->wide, 0), meet_single, NULL);
+}
+
 const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
 {
     window w = { .n = 0 };
@@ -791,6 +850,10 @@ const rlx_prim_func *rlx_lower_conv(rlx_lower_request *l)
     w.outputs = w.w.size[0];
     if (w.groups > 1 && !w.transposed)
         w.outputs = rlx_tir_floor_div(t, w.outputs, number(&w, w.groups));
+    if (is_single(&w)) {
+        multiply_single(&w, l->name.data, channels);
+        return rlx_lowering_end(&w.b);
+    }
     phased p;
     bool phases = has_phases(&w);
     if (phases)

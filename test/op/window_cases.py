@@ -21,6 +21,7 @@ def add(case, as_float, FLOATS, Text):
     quantised(case)
     resizing(case, as_float, FLOATS, Text)
     transposed_by_phases(case, as_float, FLOATS, Text)
+    transposed_more(case, as_float, FLOATS, Text)
 
 
 def relaid(x, have, want):
@@ -158,6 +159,37 @@ def transposed_by_phases(case, as_float, FLOATS, Text):
                  padding=p if isinstance(p, list) else [p], output_padding=m if isinstance(m, list) else [m])
     w = numbers(1, 1, 3, 3)
     case("nn.conv2d_transpose", [("float32", hit), ("float32", w)], ("float32", spread(hit, w, 2, 0, 0, 1, 1)), 1e-5, strides=[2])
+
+
+def transposed_more(case, as_float, FLOATS, Text):
+    """Phases by places, which many channels have; data of one element along each axis, which meets the kernel alone."""
+    for shape, kernel, s in (((2, 3, 4, 3), (17, 3, 4, 4), [2, 2]), ((1, 2, 5), (16, 2, 3), [2]), ((1, 2, 3, 2), (16, 2, 3, 5), [2, 2]), ((1, 2, 2, 2, 3), (16, 2, 2, 4, 1), [2, 2, 1])):
+        n = len(shape) - 2
+        x, w = numbers(*shape), numbers(*kernel)
+        stored = relaid(w, "OI" + SPATIAL[n], "IO" + SPATIAL[n])
+        for p, m in (([1] * n * 2, [v - 1 for v in s]), ([1] * n + [0] * n, [0] * n), ([0] * n + [1] * n, [0] * n)):
+            if all(v > 1 for v in w.shape[2:]) or not any(p):
+                case(f"nn.conv{n}d_transpose", [("float32", x), ("float32", stored)], ("float32", spread(x, w, s, p, m, 1, 1)), 1e-5, strides=s, padding=p, output_padding=m)
+    x, w = numbers(1, 8, 3, 3), numbers(16, 8, 4, 4)
+    case("nn.conv2d_transpose", [("float32", relaid(x, "NCHW", "NHWC")), ("float32", relaid(w, "OIHW", "HWIO"))], ("float32", relaid(spread(x, w, 2, 1, 0, 1, 2), "NCHW", "NHWC")), 1e-5,
+         strides=[2], padding=[1], groups=2, data_layout=Text("NHWC"), kernel_layout=Text("HWIO"))
+    for batch, channels, outputs, size in ((1, 3, 2, [2, 3]), (3, 2, 40, [3]), (2, 5, 9, [2, 2, 3])):
+        n = len(size)
+        x, w = numbers(batch, channels, *[1] * n), numbers(outputs, channels, *size)
+        stored = relaid(w, "OI" + SPATIAL[n], "IO" + SPATIAL[n])
+        for s, p in ((1, [0] * 2 * n), (3, [1] + [0] * (2 * n - 1)), (2, [0] * (2 * n - 1) + [1])):
+            case(f"nn.conv{n}d_transpose", [("float32", x), ("float32", stored)], ("float32", spread(x, w, s, p, 0, 1, 1)), 1e-5, strides=[s], padding=p)
+        case(f"nn.conv{n}d_transpose", [("float32", x), ("float32", stored)], ("float32", spread(x, w, 2, 0, 1, 1, 1)), 1e-5, strides=[2], output_padding=[1])
+    for dtype, (_, tol) in FLOATS.items():
+        x, w = as_float(dtype, numbers(2, 4, 1, 1)), as_float(dtype, numbers(3, 4, 2, 2))
+        for groups in (1, 2):
+            case("nn.conv2d_transpose", [(dtype, x), (dtype, relaid(w, "OIHW", "IOHW"))], (dtype, as_float(dtype, spread(x, w, 1, 0, 0, 1, groups))), tol * 16, groups=groups)
+    x, w = numbers(2, 3, 1, 1), numbers(4, 3, 3, 2)
+    case("nn.conv2d_transpose", [("float32", relaid(x, "NCHW", "NHWC")), ("float32", relaid(w, "OIHW", "HWIO"))], ("float32", relaid(spread(x, w, 1, [1, 0, 0, 0], 0, 1, 1), "NCHW", "NHWC")), 1e-5,
+         padding=[1, 0, 0, 0], data_layout=Text("NHWC"), kernel_layout=Text("HWIO"))
+    for shape in ((0, 2, 1, 1), (1, 0, 1, 1)):
+        w = numbers(3, shape[1], 2, 2)
+        case("nn.conv2d_transpose", [("float32", numbers(*shape)), ("float32", relaid(w, "OIHW", "IOHW"))], ("float32", np.zeros((shape[0], 3, 2, 2))))
 
 
 # ---- pooling ----------------------------------------------------------------------------------------------------
