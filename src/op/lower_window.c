@@ -10,7 +10,8 @@
  * pooled and lie apart; small groups are spread together. All indices are in canonical order (batch, channel, spatial axes);
  * layouts say where they stand. The loops run as the result lies in memory, its last axis
  * innermost. Without padding data is read directly. Where a transposed convolution can, it is one of stride 1 for each phase of the result. Where channels are pooled and sizes are known, so it is with padding:
- * the result is filled, then boxes of it take those elements of their windows that there are. Narrow floats sum in float32.
+ * the result is filled, then boxes of it take those elements of their windows that there are; channels that lie apart are pooled with
+ * padding, which changes neither a maximum nor a sum, some at a time, so that their pictures are near. Narrow floats sum in float32.
  */
 /* built for size */
 #include "op/lower_int.h"
@@ -20,6 +21,7 @@
 #define SMALL_GROUP 2048 /* elements */
 #define STRIDED_CHANNEL 4096
 #define SMALL_PICTURE 1024
+#define NEAR_PICTURES 8192
 
 /* Places of the result along an axis, `count` from `at` on, and elements of their windows, `steps` from `first` on, all of
  * which are inside of data. */
@@ -1000,7 +1002,7 @@ static void accumulate_boxes(window *w, const char *name, const ranges *axes, co
 static const rlx_prim *pooled(window *w, const rlx_prim *so_far, const rlx_prim *const *o,
                               const rlx_prim *c, const rlx_prim *const *k)
 {
-    const rlx_prim *x = element(w, o[0], o[1], o[1], o + 2, k);
+    const rlx_prim *x = element(w, o[0], o[1], w->group ? w->output : o[1], o + 2, k);
     if (w->is_max && rlx_dtype_is_bool(w->x.t.dtype))
         return rlx_tir_or(&w->b.t, so_far, x);
     return w->is_max ? rlx_tir_max(&w->b.t, so_far, x) : plus(w, so_far, x);
@@ -1172,6 +1174,24 @@ static void pool_by_axes(window *w)
     rlx_tir_end_block(t);
 }
 
+/* Channels of a part: so many that their pictures, which lie apart, are near while they are pooled with padding. False: it is not known. */
+static bool choose_channels(window *w)
+{
+    int64_t size, picture = 1, channels;
+    bool known = w->x.layout.n == 2 + w->n && w->out.layout.n == 2 + w->n && axis_of(&w->x, 1) == 1 && axis_of(&w->out, 1) == 1 &&
+                 rlx_int_literal(w->x.size[1], &channels) && channels > 0;
+    for (size_t i = 0; i < w->n && known; i++)
+        known = rlx_int_literal(w->x.size[2 + i], &size) && size > 0 && (picture = size < NEAR_PICTURES / picture ? size * picture : NEAR_PICTURES);
+    if (!known)
+        return false;
+    int64_t together = NEAR_PICTURES / picture < channels ? NEAR_PICTURES / picture : channels;
+    while (channels % together)
+        together--;
+    w->inputs = w->outputs = number(w, together);
+    w->groups = channels / together;
+    return true;
+}
+
 const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
 {
     window w = { .n = l->row->member.number, .direct = true, .groups = 1 };
@@ -1191,16 +1211,18 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
         pool_by_axes(&w);
         return rlx_lowering_end(&w.b);
     }
-    if (!w.direct && split_windows(&w, axes)) {
+    const bool near = !w.direct && choose_channels(&w);
+    if (!w.direct && !near && split_windows(&w, axes)) {
         w.direct = true;
         accumulate_boxes(&w, l->name.data, axes, first, pooled, w.is_max ? NULL : averaged);
         return rlx_lowering_end(&w.b);
     }
     if (!w.direct) {
         open_parts(&w);
-        if (axis_of(&w.out, w.out.layout.n - 1) > 1)
+        if (!near && axis_of(&w.out, w.out.layout.n - 1) > 1)
             w.channel = rlx_tir_spatial(t, "i1", w.out.size[1]);
-        w.inputs = w.x.size[1];
+        if (!near)
+            w.inputs = w.x.size[1];
         spread_part(&w);
     }
     accumulate(&w, l->name.data, NULL, first, pooled, w.is_max ? NULL : averaged);

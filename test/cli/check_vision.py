@@ -251,6 +251,22 @@ for shape, size, strides, pads, dilation, ceil in (((2, 3, 9), [3], [2], [1, 1],
             x.flat[::7] = np.nan
         check(f"R.nn.max_pool{len(size)}d_with_indices(x0, pool_size={size}, strides={strides}, padding={pads}, dilation={dilation}, ceil_mode={ceil}, column_major={columns})",
               [x], pooled(x, size, strides, pads, dilation, ceil, columns))
+# pictures so large that some channels are pooled at a time, or one; multiples of a quarter, whose sums are exact
+for shape, size, strides, pads in (((2, 6, 33, 50), 3, 1, 1), ((1, 6, 60, 50), 3, 2, 1), ((1, 2, 90, 100), 5, 3, 2), ((1, 9, 20, 61), 2, 1, 1)):
+    x = quarters(*shape)
+    x[0, 0, :2, :3] = np.nan, np.inf, -0.0
+    bound = [(v + 2 * pads - size) // strides + 1 for v in shape[2:]]
+    some = dict(pool_size=[size, size], strides=[strides, strides], padding=[pads] * 4)
+    attrs = ", ".join(f"{k}={v}" for k, v in some.items())
+
+    def taps(x, fill):
+        wide = np.pad(x, [(0, 0), (0, 0), (pads, pads), (pads, pads)], constant_values=fill)
+        return [wide[:, :, i:i + (bound[0] - 1) * strides + 1:strides, j:j + (bound[1] - 1) * strides + 1:strides] for i in range(size) for j in range(size)]
+
+    with_padding = sum(taps(x, 0)) / np.float32(size * size)
+    check(f"R.nn.max_pool2d(x0, {attrs})", [x], np.maximum.reduce(taps(x, -np.inf)))
+    check(f"R.nn.avg_pool2d(x0, {attrs})", [x], sum(taps(x, 0)) / sum(taps(np.ones_like(x), 0)), 1e-7)
+    check(f"R.nn.avg_pool2d(x0, {attrs}, count_include_pad=True)", [x], with_padding, 1e-7)
 x = rng.randint(0, 6, (2, 5, 6, 3)).astype("float32")
 values, _ = pooled(np.moveaxis(x, 3, 1).copy(), [2, 2], [2, 2], [0] * 4, [1, 1])
 places = np.moveaxis(np.arange(x.size).reshape(x.shape), 3, 1)
