@@ -366,8 +366,8 @@ static int64_t nearest_in_numbers(const resize *r, int64_t have, int64_t want, i
     return at < 0 ? 0 : at < have ? at : have - 1;
 }
 
-/* Are the nearest elements repeated, or evenly apart? */
-static bool find_step(resize *r, const axis *a, rlx_resize_step *out)
+/* The nearest elements of sizes that are known, if they lie so that they are moved without a table. */
+static bool move_axis(resize *r, const axis *a, rlx_resize *pass, size_t at, bool last)
 {
     enum { MOST_PLACES = 1 << 14 };
     int64_t have, want;
@@ -377,7 +377,7 @@ static bool find_step(resize *r, const axis *a, rlx_resize_step *out)
     int64_t *elements = rlx_new(r->b.l->ctx, (size_t)want * sizeof *elements);
     for (int64_t o = 0; o < want && elements; o++)
         elements[o] = nearest_in_numbers(r, have, want, o);
-    return elements && rlx_resize_find_step(elements, want, have, out);
+    return elements && rlx_resize_moved_axis(pass, at, elements, want, have, last);
 }
 
 /* Where a spatial axis stands in memory; false: it is in parts. */
@@ -407,16 +407,13 @@ static bool is_separable(const resize *r)
 static const rlx_prim_func *resize_by_axis(resize *r, const char *const *names)
 {
     rlx_resize pass;
-    rlx_resize_step step;
     size_t at = 0;
     rlx_resize_begin(&pass, &r->b, &r->x.t, &r->out.t, r->method == NEAREST ? RELAX_VOID : r->wide);
     for (size_t i = r->n; i-- > 0;) {
         axis *a = &r->axes[i];
         (void)find_axis(r, i, &at);
-        if (find_step(r, a, &step)) {
-            rlx_resize_step_axis(&pass, at, step);
+        if (move_axis(r, a, &pass, at, i == 0))
             continue;
-        }
         fill_axis(r, a, names[r->n - 1 - i]);
         const rlx_resize_taps taps = { r->taps, a->index, a->weight, NULL, 0 };
         rlx_resize_axis(&pass, at, a->want, &taps, i == 0);

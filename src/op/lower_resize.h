@@ -1,7 +1,7 @@
 /*- lower_resize.h: what both lowerings of resizing share: one axis after the other.
  *
  *     rlx_resize_begin(&r, ..)
- *     rlx_resize_step(&r, axis, want, step)            for each axis, the last first: a step,
+ *     rlx_resize_moved_axis(&r, axis, elements ..)     for each axis, the last first: elements that are known,
  *     rlx_resize_axis(&r, axis, want, &taps)           or a table of elements and shares
  *     rlx_resize_end(&r)                               writes the result
  *
@@ -38,9 +38,9 @@ typedef struct rlx_resize {
 
 void rlx_resize_begin(rlx_resize *r, rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
                       rlx_dtype wide);
-/* Are those `count` elements of an axis of `have` a step? */
-bool rlx_resize_find_step(const int64_t *elements, int64_t count, int64_t have, rlx_resize_step *out);
-void rlx_resize_step_axis(rlx_resize *r, size_t axis, rlx_resize_step step);
+/* An axis of `have` elements whose places are those `count` of them, if these are a step, or some of places go on in the next ones (0 0 1,
+ * 2 2 3, ..), which are copies of what is evenly apart. False: nothing is done. last: as below. */
+bool rlx_resize_moved_axis(rlx_resize *r, size_t axis, const int64_t *elements, int64_t count, int64_t have, bool last);
 /* last: nothing comes behind it but rlx_resize_end. */
 void rlx_resize_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_taps *taps, bool last);
 const rlx_prim_func *rlx_resize_end(rlx_resize *r);

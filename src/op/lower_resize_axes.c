@@ -271,8 +271,8 @@ static double rounded_in_numbers(const resize *r, double x)
     return ceil(x - 0.5);
 }
 
-/* Are the nearest elements repeated, or evenly apart? Only of sizes that are known, whose quotient is the scale. */
-static bool find_step(resize *r, rlx_resize_step *out)
+/* The nearest elements, if they lie so that they are moved without a table. Only of sizes that are known, whose quotient is the scale. */
+static bool move_axis(resize *r, bool last)
 {
     enum { MOST_PLACES = 1 << 14 };
     int64_t have, want;
@@ -284,7 +284,7 @@ static bool find_step(resize *r, rlx_resize_step *out)
         double p = rounded_in_numbers(r, place_in_numbers(r, (double)have, (double)want, (double)o));
         elements[o] = !(p > 0) ? 0 : p < (double)have - 1 ? (int64_t)p : have - 1;
     }
-    return elements && rlx_resize_find_step(elements, want, have, out);
+    return elements && rlx_resize_moved_axis(&r->pass, r->axis, elements, want, have, last);
 }
 
 /* ---- one axis ------------------------------------------------------------------------------- */
@@ -350,7 +350,6 @@ static void resize_axis(resize *r, size_t item, bool last)
     rlx_tir *t = &r->b.t;
     bool many = r->antialias && r->method != NEAREST;
     int64_t known;
-    rlx_resize_step step;
     r->item = item;
     r->axis = r->axes[item];
     r->have = r->pass.sizes.at[r->axis];
@@ -358,10 +357,8 @@ static void resize_axis(resize *r, size_t item, bool last)
     if (!rlx_int_literal(r->have, &known) || known < 1)
         rlx_lowering_require(&r->b, rlx_tir_or(t, rlx_tir_gt(t, r->have, number(r, 0)), rlx_tir_eq(t, r->want, number(r, 0))),
                              RLX_ASSERTION_SIZES, "an axis of size 0 cannot be resized");
-    if (find_step(r, &step)) {
-        rlx_resize_step_axis(&r->pass, r->axis, step);
+    if (move_axis(r, last))
         return;
-    }
     fill_tables(r);
     if (!many) {
         const rlx_resize_taps taps = { taps_of(r), r->index, r->weight, r->outside, r->fill };

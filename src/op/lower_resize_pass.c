@@ -4,6 +4,8 @@
 
 /* Slices of so many elements are long; a strip of fewer costs more than to turn what they are cut from. */
 enum { LONG_SLICE = 256, SHORT_SLICE = 16 };
+/* Places that go on in the next ones: so many at most, so often at least. */
+enum { MOST_PLACES = 8, FEW_GROUPS = 4 };
 
 static const rlx_prim *number(rlx_resize *r, int64_t v) { return rlx_tir_int(&r->b->t, v); }
 
@@ -15,7 +17,7 @@ void rlx_resize_begin(rlx_resize *r, rlx_lowering *b, const rlx_lowering_tensor 
         r->order[i] = i;
 }
 
-bool rlx_resize_find_step(const int64_t *elements, int64_t count, int64_t have, rlx_resize_step *out)
+static bool find_step(const int64_t *elements, int64_t count, int64_t have, rlx_resize_step *out)
 {
     if (count < 1 || have < 1)
         return false;
@@ -27,12 +29,6 @@ bool rlx_resize_find_step(const int64_t *elements, int64_t count, int64_t have, 
     }
     *out = repeats ? (rlx_resize_step){ .times = times } : (rlx_resize_step){ .apart = apart, .first = first };
     return repeats || steps;
-}
-
-void rlx_resize_step_axis(rlx_resize *r, size_t axis, rlx_resize_step step)
-{
-    r->steps[axis] = step;
-    r->has_step[axis] = true;
 }
 
 /* ---- in which order axes stand in memory ----------------------------------------------------- */
@@ -164,6 +160,66 @@ void rlx_resize_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx
     rlx_tir_store(&r->b->t, to, rlx_lowering_items(&placed), blended(r, &at, axis, taps));
     rlx_tir_end_block(&r->b->t);
     r->from = to;
+}
+
+/* Places o * places + k are elements o * apart + elements[k]. False: they are not. */
+static bool go_on(const int64_t *elements, int64_t count, int64_t places, int64_t *apart)
+{
+    bool do_go = count % places == 0 && count / places >= FEW_GROUPS;
+    *apart = do_go ? elements[places] - elements[0] : 0;
+    for (int64_t o = places; o < count && do_go; o++)
+        do_go = elements[o] == elements[o % places] + o / places * *apart;
+    return do_go && *apart > 0;
+}
+
+/* `count` of the places from `place` on, which are one element, or side by side; `to` has them all. */
+static void copy_places(rlx_resize *r, size_t axis, const rlx_buffer *to, const int64_t *elements, int64_t place, int64_t count, int64_t places,
+                        int64_t apart)
+{
+    rlx_tir *t = &r->b->t;
+    rlx_lowering_list sizes = r->sizes, at;
+    rlx_tir_begin_block(t, r->b->l->name.data);
+    at.n = sizes.n;
+    const rlx_prim *k = NULL;
+    for (size_t i = 0; i < sizes.n; i++) {
+        if (i == axis)
+            sizes.at[i] = rlx_tir_floor_div(t, sizes.at[i], number(r, places));
+        at.at[i] = rlx_tir_spatial(t, "i", sizes.at[i]);
+        k = i == axis ? rlx_tir_spatial(t, "k", number(r, count)) : k;
+    }
+    rlx_lowering_list from = at;
+    const rlx_prim *step = count > 1 && elements[place + 1] > elements[place] ? k : number(r, 0);
+    from.at[axis] = rlx_tir_add(t, rlx_tir_mul(t, at.at[axis], number(r, apart)), rlx_tir_add(t, number(r, elements[place]), step));
+    at.at[axis] = rlx_tir_add(t, rlx_tir_mul(t, at.at[axis], number(r, places)), rlx_tir_add(t, number(r, place), k));
+    rlx_tir_store(t, to, rlx_lowering_items(&at), rlx_tir_load(t, r->from, rlx_lowering_items(&from)));
+    rlx_tir_end_block(t);
+}
+
+static bool copy_groups(rlx_resize *r, size_t axis, const int64_t *elements, int64_t count, bool last)
+{
+    int64_t places = 2, apart = 0, next;
+    while (places <= MOST_PLACES && !go_on(elements, count, places, &apart))
+        places++;
+    if (places > MOST_PLACES)
+        return false;
+    r->sizes.at[axis] = number(r, count);
+    r->whole = last && !has_steps(r);
+    const rlx_buffer *to = r->whole ? r->out->buffer : alloc_arranged(r, "part", r->out->dtype, r->order);
+    for (int64_t k = 0; k < places; k = next) {
+        const int64_t step = k + 1 < places ? elements[k + 1] - elements[k] : 2;
+        for (next = k + 1; step <= 1 && next < places && elements[next] - elements[next - 1] == step; next++)
+            ;
+        copy_places(r, axis, to, elements, k, next - k, places, apart);
+    }
+    r->from = to;
+    return true;
+}
+
+bool rlx_resize_moved_axis(rlx_resize *r, size_t axis, const int64_t *elements, int64_t count, int64_t have, bool last)
+{
+    if (find_step(elements, count, have, &r->steps[axis]))
+        return r->has_step[axis] = true;
+    return copy_groups(r, axis, elements, count, last);
 }
 
 static const rlx_prim *stepped(rlx_lowering *b, void *user, const rlx_lowering_list *at)

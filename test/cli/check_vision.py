@@ -204,6 +204,16 @@ for method, mode in itertools.product(("nearest_neighbor", "linear", "cubic"), (
             text = ", ".join([""] + [f"{names.get(k, k)}={v!r}".replace("'", '"') for k, v in more.items()])
             check(f'R.image.resize(x0, R.shape({size}), x1, axes=[2, 3], method="{method}", coordinate_transformation_mode="{mode}"{text})', [x, np.array(scales, np.float64)],
                   resized_axes(x, [2, 3], size, scales, method, mode, **more).astype("float32"), 2e-5)
+# nearest elements in groups of places that go on: 0 0 1, 2 2 3, ..; with another axis that is repeated, or has a table
+z = quarters(2, 3, 8, 12)
+for mode, rounding in itertools.product(("half_pixel", "asymmetric"), ("floor", "ceil", "round_prefer_ceil", "round_prefer_floor")):
+    for size in ([12, 18], [10, 9], [16, 15], [20, 18], [8, 18], [11, 8]):
+        want = resized_axes(z, [2, 3], size, [0, 0], "nearest_neighbor", mode, rounding)
+        rule = f'coordinate_transformation_mode="{mode}", rounding_method="{rounding}"'
+        check(f'R.image.resize(x0, R.shape({size}), axes=[2, 3], method="nearest_neighbor", {rule})', [z], want.astype("float32"))
+        flat = np.moveaxis(z, 1, 3).astype("int8")
+        want = np.moveaxis(resized_axes(np.moveaxis(flat, 3, 1), [2, 3], size, [0, 0], "nearest_neighbor", mode, rounding), 1, 3)
+        check(f'R.image.resize(x0, R.shape({size}), axes=[1, 2], method="nearest_neighbor", {rule})', [flat], want.astype("int8"))
 for method, antialias in itertools.product(("nearest_neighbor", "linear", "cubic"), (False, True)):
     roi = [0.25, -0.25, 0.75, 1.5]
     check(f'R.image.resize(x0, R.shape([5, 4]), x1, x2, axes=[-1, 0], method="{method}", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=7, antialias={antialias})',
