@@ -75,14 +75,24 @@ static bool is_lane(const rlx_digits *d, int loop)
     return is;
 }
 
+/* Do panels of a constant surely take the place of what the side reads? Those are filled once, however it lies. */
+static bool is_surely_panels(const rlx_tiling *t, const rlx_side *s)
+{
+    const rlx_buffer *b = rlx_as_buffer(s->access->buffer);
+    bool known = b->dtype == rlx_as_buffer(t->acc->buffer)->dtype && t->plan->count <= RLX_TIR_MAX_DIMS - 3;
+    for (size_t i = 0; i < t->plan->count && known; i++)
+        known = rlx_tiling_extent(t, (int)i)->kind == RLX_NODE_INT_IMM;
+    return known && rlx_panel_param(t->params, b) >= 0;
+}
+
 /* One more loop around those that are lanes: C has them as one index, and, if it is the third, what they read has, too, as no panel is
- * filled from three. False: it is none. */
+ * filled from three in each call. False: it is none. */
 static bool join_lane(rlx_tiling *t, rlx_side *s, const rlx_side *other, int loop)
 {
     rlx_digits more = { .at = { loop }, .count = s->lanes.count + 1 };
     memcpy(more.at + 1, s->lanes.at, (size_t)s->lanes.count * sizeof *more.at);
     if (is_lane(&s->lanes, loop) || !is_lane_of(t, loop, s->access, other->access) || rlx_merged_at(t, t->acc, &more) < 0 ||
-        (more.count > 2 && rlx_merged_at(t, s->access, &more) < 0))
+        (more.count > 2 && rlx_merged_at(t, s->access, &more) < 0 && !is_surely_panels(t, s)))
         return false;
     more.extent = rlx_fold_mul(t->ctx, rlx_tiling_extent(t, loop), s->lanes.extent);
     s->lanes = more;
