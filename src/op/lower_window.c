@@ -610,7 +610,7 @@ static bool begin_conv(window *w, rlx_lower_request *l)
  * So what lies between elements of data is no operand. Phases are loops around one sum where the kernel is a multiple of the stride;
  * else they have more or fewer steps, and are sums of their own.
  */
-enum { MOST_PHASES = 16, FEW_OUTPUTS = 16 };
+enum { MOST_PHASES = 16, FEW_OUTPUTS = 32 };
 
 /* What the result is like, while the sums are done. */
 typedef struct phased {
