@@ -639,11 +639,11 @@ static bool are_joined(const window *w, size_t i)
 }
 
 /* Two phases with as many places each: phase l of the result meets every second element of the kernel from 1 - l on, and data from
- * l on. Few sums share what they read, over a place more. */
+ * l on. Few sums that are one with loops share what they read, over a place more. */
 static bool are_by_place(const window *w, const phased *p, size_t i)
 {
     int64_t outputs;
-    const bool few = rlx_int_literal(w->outputs, &outputs) && outputs < FEW_OUTPUTS;
+    const bool few = !p->apart && rlx_int_literal(w->outputs, &outputs) && outputs < FEW_OUTPUTS;
     return p->joined[i] && w->before[i] % w->stride[i] == 1 && !few;
 }
 
@@ -653,10 +653,12 @@ static void begin_phases(window *w, phased *p)
     bool whole = true;
     p->apart = false;
     for (size_t i = 0; i < w->n; i++) {
-        int64_t s = w->stride[i], have, want;
         (void)rlx_int_literal(w->extent[i], &p->extent[i]);
+        p->apart |= p->extent[i] % w->stride[i] != 0;
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        int64_t s = w->stride[i], have, want;
         const int64_t steps = (p->extent[i] + s - 1) / s;
-        p->apart |= p->extent[i] % s != 0;
         p->joined[i] = are_joined(w, i);
         w->by_place[i] = are_by_place(w, p, i);
         p->size[i] = w->out.size[2 + i];

@@ -291,23 +291,170 @@ static bool choose_params(rlx_context *ctx, const rlx_prim_func *f, const bool *
     return !ctx->diags.out_of_memory;
 }
 
-const rlx_prim_func *rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *f,
-                                         const bool *constant, const rlx_prim_func **packs)
+/* ---- parameters that several places read ---------------------------------------------------- */
+
+enum { MOST_READS = 16 };
+
+/* A function with a parameter for each load of a constant one. */
+typedef struct splitting {
+    rlx_context *ctx;
+    const rlx_buffer *buffer;        /* of the parameter that is looked at */
+    size_t mentions, loads;          /* of it; loads that the rewriter has met */
+    const rlx_node **params, **buffers;
+    size_t *of, count;
+} splitting;
+
+static enum rlx_step count_read(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    splitting *s = user;
+    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    s->mentions += n == &s->buffer->node || n == s->buffer->data;
+    s->loads += l && l->buffer == &s->buffer->node && !l->predicate;
+    return RLX_STEP_ON;
+}
+
+/* Another parameter for what number `of` is. NULL: out of memory. */
+static const rlx_buffer *add_param(splitting *s, size_t of)
+{
+    const rlx_buffer *b = s->buffer;
+    rlx_prim_var *var = rlx_prim_var_new(s->ctx, b->name, RELAX_HANDLE, b->place);
+    const rlx_buffer *own = var ? rlx_buffer_new(s->ctx, b->name, b->dtype, b->shape, b->num_shape, b->scope, b->place) : NULL;
+    if (!own)
+        return NULL;
+    s->params[s->count] = &var->node;
+    s->buffers[s->count] = &own->node;
+    s->of[s->count++] = of;
+    return own;
+}
+
+typedef struct reading { splitting *s; size_t of; } reading;
+
+static const rlx_node *read_own(rlx_rewriter *r, const rlx_node *n)
+{
+    reading *x = r->user;
+    const rlx_buffer_load *l = rlx_as_buffer_load(n);
+    if (!l || l->buffer != &x->s->buffer->node)
+        return NULL;
+    if (x->s->loads++ == 0)
+        return n;
+    const rlx_buffer *own = add_param(x->s, x->of);
+    const rlx_prim *now = own ? rlx_load(r->ctx, own, l->indices, l->num_indices) : NULL;
+    r->failed |= !now;
+    return now;
+}
+
+/* *body: with parameters of their own for loads of parameter i, if there are some such loads, and nothing else. False: out of memory, or it
+ * is not told apart what stands where. */
+static bool split_param(splitting *s, const rlx_prim_func *f, size_t i, const rlx_stmt **body)
+{
+    rlx_walker w = { .enter = count_read, .user = s };
+    bool lost = false;
+    s->buffer = rlx_as_buffer(f->buffers[i]);
+    s->mentions = s->loads = 0;
+    rlx_walk(&s->ctx->memory, *body, &w, &lost);
+    const size_t loads = s->loads;
+    if (lost || loads < 2 || loads > MOST_READS || s->mentions != loads || s->count + loads - 1 > f->num_params + MOST_READS)
+        return !lost;
+    reading x = { s, i };
+    rlx_rewriter r;
+    rlx_rewriter_init(&r, s->ctx);
+    r.before = read_own;
+    r.user = &x;
+    s->loads = 0;
+    *body = rlx_rewrite(&r, *body);
+    rlx_rewriter_free(&r);
+    return *body && s->loads == loads;
+}
+
+/* The function with those parameters; itself if there are none. NULL: out of memory, or as above. */
+static const rlx_prim_func *split_reads(rlx_context *ctx, const rlx_prim_func *f, const bool *constant, rlx_with_panels *out)
+{
+    const size_t most = f->num_params + MOST_READS;
+    splitting s = { .ctx = ctx, .count = f->num_params,
+                    .params = rlx_new(ctx, (most + 1) * sizeof *s.params), .buffers = rlx_new(ctx, (most + 1) * sizeof *s.buffers),
+                    .of = rlx_new(ctx, (most + 1) * sizeof *s.of) };
+    const rlx_stmt *body = f->body;
+    bool ok = s.params && s.buffers && s.of && f->num_buffers == f->num_params;
+    for (size_t i = 0; i < f->num_params && ok; i++) {
+        s.params[i] = f->params[i];
+        s.buffers[i] = f->buffers[i];
+        s.of[i] = i;
+    }
+    for (size_t i = 0; i < f->num_params && ok; i++)
+        ok = !constant[i] || !f->buffers[i] || split_param(&s, f, i, &body);
+    if (!ok || s.count == f->num_params)
+        return ok ? f : NULL;
+    rlx_prim_func *now = rlx_prim_func_with_body(ctx, f, body);
+    if (!now)
+        return NULL;
+    now->params = s.params;
+    now->buffers = s.buffers;
+    now->num_params = now->num_buffers = s.count;
+    now->sinfo = NULL;
+    out->of = s.of;
+    out->num_params = s.count;
+    return now;
+}
+
+static bool count_elements(const rlx_buffer *b, int64_t *out)
+{
+    int64_t size;
+    *out = 1;
+    for (size_t d = 0; d < b->num_shape; d++)
+        if (!rlx_int_literal(b->shape[d], &size) || !rlx_mul_i64(*out, size, out))
+            return false;
+    return true;
+}
+
+/* Has each of the parameters that are one of f panels, and have these together hardly more elements than that? */
+static bool are_parts(const rlx_prim_func *f, const rlx_with_panels *p)
+{
+    for (size_t i = 0; i < f->num_params; i++) {
+        size_t params = 0, packed = 0;
+        int64_t all = 0, part, whole;
+        for (size_t k = 0; k < p->num_params; k++) {
+            if (p->of[k] != i)
+                continue;
+            params++;
+            packed += p->packs[k] && count_elements(rlx_as_buffer(p->packs[k]->buffers[1]), &part) && rlx_add_i64(all, part, &all);
+        }
+        if (params > 1 && (packed < params || !count_elements(rlx_as_buffer(f->buffers[i]), &whole) || all / 3 > whole / 2))
+            return false;
+    }
+    return true;
+}
+
+/* plain scheduled, with panels of constant parameters: out->function. NULL: out of memory. */
+static const rlx_prim_func *schedule_params(rlx_context *ctx, const rlx_prim_func *f, const rlx_prim_func *plain, const rlx_stmt *lowered,
+                                            const bool *constant, rlx_with_panels *out)
+{
+    bool *wanted = rlx_new_zero(ctx, out->num_params + 1), *of_param = rlx_new_zero(ctx, out->num_params + 1);
+    out->packs = rlx_new_zero(ctx, (out->num_params + 1) * sizeof *out->packs);
+    rlx_panel_params params = { .function = plain, .wanted = wanted, .packs = out->packs,
+                                .panels = rlx_new_zero(ctx, (out->num_params + 1) * sizeof *params.panels) };
+    if (!wanted || !of_param || !out->packs || !params.panels)
+        return NULL;
+    for (size_t i = 0; i < out->num_params; i++)
+        of_param[i] = constant[out->of[i]];
+    return out->function = choose_params(ctx, plain, of_param, wanted) ? schedule_plain(ctx, f, plain, lowered, &params) : NULL;
+}
+
+bool rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *f, const bool *constant, rlx_with_panels *out)
 {
     const rlx_prim_func *plain;
     const rlx_stmt *lowered;
-    bool *wanted = rlx_new_zero(ctx, f->num_params + 1);
-    rlx_panel_params params = {
-        .function = f, .wanted = wanted, .packs = packs,
-        .panels = rlx_new_zero(ctx, (f->num_params + 1) * sizeof *params.panels)
-    };
-    if (!wanted || !params.panels || !lower(ctx, f, constant, &plain, &lowered))
-        return NULL;
-    memset(packs, 0, f->num_params * sizeof *packs);
+    size_t *same = rlx_new(ctx, (f->num_params + 1) * sizeof *same);
+    *out = (rlx_with_panels){ .function = f, .num_params = f->num_params, .of = same };
+    for (size_t i = 0; i < f->num_params && same; i++)
+        same[i] = i;
+    if (!same || !lower(ctx, f, constant, &plain, &lowered))
+        return false;
     if (!plain)
-        return f;
-    params.function = plain;
-    return choose_params(ctx, plain, constant, wanted)
-               ? schedule_plain(ctx, f, plain, lowered, &params)
-               : NULL;
+        return (out->packs = rlx_new_zero(ctx, (f->num_params + 1) * sizeof *out->packs)) != NULL;
+    const rlx_prim_func *split = split_reads(ctx, plain, constant, out);
+    if (split && split != plain && schedule_params(ctx, f, split, lowered, constant, out) && are_parts(f, out))
+        return true;
+    out->of = same;
+    out->num_params = f->num_params;
+    return !ctx->diags.out_of_memory && schedule_params(ctx, f, plain, lowered, constant, out);
 }

@@ -14,10 +14,17 @@
 const rlx_prim_func *rlx_schedule(rlx_context *ctx, const rlx_prim_func *f);
 
 /* The same with panels in place of parameters where that is a gain: of those with constant[i], which the caller can
- * pack once. packs (as many as parameters) gets the function that fills the panels, its second parameter, from what the
- * parameter was; NULL where the parameter stays. */
-const rlx_prim_func *rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *f,
-                                         const bool *constant, const rlx_prim_func **packs);
+ * pack once. What several places read, each its part of it, comes as a parameter for each: these stand behind those that f has. */
+typedef struct rlx_with_panels {
+    const rlx_prim_func *function;
+    size_t num_params;
+    /* By parameter of the function: which of f it is, and what fills its panels, the second parameter of that, from what this was;
+     * NULL where it stays. All parameters of one of f have panels, or it is one and has not. */
+    const size_t *of;
+    const rlx_prim_func **packs;
+} rlx_with_panels;
+/* False with a diagnostic, or when out of memory. */
+bool rlx_schedule_packed(rlx_context *ctx, const rlx_prim_func *f, const bool *constant, rlx_with_panels *out);
 
 /* Some of the panels that such a function fills. */
 typedef struct rlx_panel_piece {

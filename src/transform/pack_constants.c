@@ -6,6 +6,7 @@
  * The functions that read panels are scheduled; those that nothing calls any more are left out.
  * Panels have the dtype of the sum: those of weights of 16 bits are twice as large as they are. Bytes that are multiplied by
  * bytes and summed up in int32 stay bytes.
+ * What reads parts of a constant in several places (phases of a transposed convolution) takes panels of each.
  * Left alone: constants that something else reads, too, or in another layout, and others of 8 bits. */
 #include "schedule/schedule.h"
 #include "transform/transform_int.h"
@@ -14,8 +15,7 @@
 typedef struct variant {
     const rlx_prim_func *function;       /* as it was */
     const bool *constant;                /* by parameter */
-    const rlx_prim_func *packed;         /* with panels */
-    const rlx_prim_func **packs;         /* by parameter: NULL, or what fills its panels */
+    rlx_with_panels packed;                   /* with panels */
     const rlx_global_var *name;          /* of `packed`; NULL: not yet in the module */
     struct variant *next;                /* of the same function */
 } variant;
@@ -44,12 +44,20 @@ typedef struct panels {
     size_t bytes;
 } panels;
 
+enum { MOST_LAYOUTS = 17 };
+
+/* What a use reads of a constant: its parts in a layout each, which are different panels; as a rule one. */
+typedef struct layouts {
+    const rlx_prim_func *pack[MOST_LAYOUTS];
+    size_t count;
+} layouts;
+
 /* A constant's content. */
 typedef struct weight {
-    const rlx_prim_func *pack;           /* the layout of the uses met so far */
-    bool plain;                          /* something reads it as it is, or in two layouts */
+    layouts layouts;                     /* of the uses met so far */
+    bool plain;                          /* something reads it as it is, or in other layouts */
     const rlx_constant *constant;        /* as it was */
-    const rlx_expr *packed;              /* NULL: not made */
+    const rlx_expr *packed[MOST_LAYOUTS]; /* NULL: not made */
     struct weight *next;
 } weight;
 
@@ -97,10 +105,8 @@ static variant *new_variant(packer *p, const rlx_prim_func *f, const bool *const
         return NULL;
     v->function = f;
     v->constant = rlx_new_copy(p->ctx, constant, f->num_params * sizeof *constant);
-    v->packs = rlx_new_zero(p->ctx, f->num_params * sizeof *v->packs);
-    v->packed = v->constant && v->packs ? rlx_schedule_packed(p->ctx, f, constant, v->packs) : NULL;
     v->next = rlx_ptrmap_get(&p->variants, f);
-    return v->packed && rlx_ptrmap_put(&p->variants, f, (uintptr_t)v) ? v : NULL;
+    return v->constant && rlx_schedule_packed(p->ctx, f, constant, &v->packed) && rlx_ptrmap_put(&p->variants, f, (uintptr_t)v) ? v : NULL;
 }
 
 /* *v: of function number `i` with the constants that this call has; NULL: it has none that may be
@@ -137,18 +143,28 @@ static bool note_plain(packer *p, const rlx_constant *c)
     return w != NULL;
 }
 
-/* pack NULL: read as it is. */
-static bool note_use(packer *p, const rlx_constant *c, const rlx_prim_func *pack)
+/* What a variant (NULL: none) reads of its argument number `a`; none: as it is. */
+static layouts layouts_of(const variant *v, size_t a)
+{
+    layouts out = { .count = 0 };
+    for (size_t i = a; v && i < v->packed.num_params && out.count < MOST_LAYOUTS; i++)
+        if (v->packed.of[i] == a && v->packed.packs[i])
+            out.pack[out.count++] = v->packed.packs[i];
+    return out;
+}
+
+static bool note_use(packer *p, const rlx_constant *c, layouts used)
 {
     weight *w = weight_of(p, c);
-    bool lost = false;
-    if (!w || w->plain || !pack)
+    bool lost = false, same;
+    if (!w || w->plain || !used.count)
         return w && note_plain(p, c);
-    if (!w->pack)
-        w->pack = pack;
-    else if (!rlx_equal(&p->ctx->memory, &w->pack->node, &pack->node, false, &lost))
-        return !lost && note_plain(p, c);
-    return true;
+    if (!w->layouts.count)
+        w->layouts = used;
+    same = w->layouts.count == used.count;
+    for (size_t i = 0; i < used.count && same && !lost; i++)
+        same = rlx_equal(&p->ctx->memory, &w->layouts.pack[i]->node, &used.pack[i]->node, false, &lost);
+    return !lost && (same || note_plain(p, c));
 }
 
 static enum rlx_step look_at(void *user, const rlx_node *n, const rlx_field *via,
@@ -168,7 +184,7 @@ static enum rlx_step look_at(void *user, const rlx_node *n, const rlx_field *via
     bool ok = find_variant(p, i, call, &v);
     for (size_t a = 0; a < call->num_args && ok; a++)
         if ((c = rlx_as_constant(call->args[a])))
-            ok = note_use(p, c, v ? v->packs[a] : NULL);
+            ok = note_use(p, c, layouts_of(v, a));
     return ok ? RLX_STEP_ON : RLX_STEP_STOP;
 }
 
@@ -181,7 +197,7 @@ static bool settle(packer *p)
         p->changed = false;
         memset(p->mentions, 0, p->module->num_functions * sizeof *p->mentions);
         for (weight *c = p->weights; c; c = c->next)
-            c->pack = NULL;
+            c->layouts.count = 0;
         for (size_t i = 0; i < p->module->num_functions; i++)
             if (rlx_as_function(p->module->functions[i]) &&
                 (rlx_walk(&p->ctx->memory, p->module->functions[i], &w, &lost) == RLX_STEP_STOP ||
@@ -399,13 +415,13 @@ static const rlx_expr *make_panels(packer *p, const rlx_constant *c, const rlx_p
 /* What cannot be packed is plain. */
 static bool pack_all(packer *p)
 {
-    for (weight *w = p->weights; w; w = w->next) {
-        if (w->plain || !w->pack || w->packed)
-            continue;
-        w->packed = make_panels(p, w->constant, w->pack);
-        if (!w->packed && !note_plain(p, w->constant))
-            return false;
-    }
+    for (weight *w = p->weights; w; w = w->next)
+        for (size_t i = 0; i < w->layouts.count && !w->plain; i++) {
+            if (!w->packed[i])
+                w->packed[i] = make_panels(p, w->constant, w->layouts.pack[i]);
+            if (!w->packed[i] && !note_plain(p, w->constant))
+                return false;
+        }
     return !p->ctx->diags.out_of_memory;
 }
 
@@ -416,7 +432,7 @@ static const rlx_global_var *name_of(packer *p, variant *v, const rlx_expr *call
     const rlx_string *plain = rlx_as_global_var(callee)->name;
     const rlx_node *own;   /* the function it was made of may stay, and no two share variables */
     rlx_buf hint;
-    if (v->name || !(own = rlx_copy_fresh(p->ctx, &v->packed->node)))
+    if (v->name || !(own = rlx_copy_fresh(p->ctx, &v->packed.function->node)))
         return v->name;
     rlx_buf_init(&hint, &p->ctx->memory);
     rlx_buf_put(&hint, rlx_string_slice(plain).data, rlx_string_slice(plain).len);
@@ -431,21 +447,23 @@ static const rlx_global_var *name_of(packer *p, variant *v, const rlx_expr *call
 static const rlx_expr *packed_call(packer *p, const rlx_call *call, variant *v)
 {
     const rlx_global_var *name = name_of(p, v, call->op);
-    const rlx_expr **args =
-        name ? rlx_new_copy(p->ctx, call->args, call->num_args * sizeof *args) : NULL;
+    const size_t count = v->packed.num_params;
+    const rlx_expr **args = name ? rlx_new(p->ctx, (count + 1) * sizeof *args) : NULL;
     if (!args)
         return NULL;
-    for (size_t a = 0; a < call->num_args; a++)
-        if (v->packs[a])
-            args[a] = weight_of(p, rlx_as_constant(call->args[a]))->packed;
-    return rlx_call_new(p->ctx, &name->node, args, call->num_args, call->sinfo_args,
+    for (size_t i = 0, part = 0; i < count; i++) {
+        const size_t a = v->packed.of[i];
+        part = i < call->num_args ? 0 : a == v->packed.of[i - 1] ? part + 1 : 1;
+        args[i] = v->packed.packs[i] ? weight_of(p, rlx_as_constant(call->args[a]))->packed[part] : call->args[a];
+    }
+    return rlx_call_new(p->ctx, &name->node, args, count, call->sinfo_args,
                         call->num_sinfo_args, call->attrs, call->place);
 }
 
 static bool takes_panels(const variant *v)
 {
-    for (size_t a = 0; v && a < v->function->num_params; a++)
-        if (v->packs[a])
+    for (size_t i = 0; v && i < v->packed.num_params; i++)
+        if (v->packed.packs[i])
             return true;
     return false;
 }

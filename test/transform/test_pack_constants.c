@@ -161,6 +161,15 @@ static void test_windows(void **state)
           LIST(LANES(I(5) ", " I(396) ", " I(32)), LANES(I(1) ", " I(1440) ", " I(32))), NOTHING);
 }
 
+/* The first has a sum for each phase, which takes panels of its part; where something else reads the weights they stay one. */
+static void test_phases(void **state)
+{
+    check(PROGRAM("phases, each of which reads a part of the weights"),
+          LIST("conv2d_transpose_packed(x, metadata[\"relax.expr.Constant\"][0], y, metadata[\"relax.expr.Constant\"][1], metadata[\"relax.expr.Constant\"][2], "
+               "metadata[\"relax.expr.Constant\"][3]", ROWS(I(3) ", " I(160) ", " I(8))), LIST("def conv2d_transpose("));
+    check(PROGRAM("one weight for two phased sums"), LIST("cls.conv2d_transpose_packed(x, ", "cls.conv2d_transpose_packed(r, ", "cls.conv2d_transpose(r, "), NOTHING);
+}
+
 /* Rows of such a sum are read from a strip of the picture, too. */
 static void test_channels_last(void **state)
 {
@@ -437,13 +446,14 @@ static void test_pieces(void **state)
         const rlx_module *m = text_module(ctx, programs[i]);
         assert_non_null(m = rlx_run_passes(ctx, m, &legalize, 1, &(rlx_pass_hooks){ .verify = true }));
         for (size_t k = 0; k < m->num_functions; k++) {
-            const rlx_prim_func *f = rlx_as_prim_func(m->functions[k]), *packs[8] = { NULL };
+            const rlx_prim_func *f = rlx_as_prim_func(m->functions[k]);
+            rlx_with_panels packed_function;
             const bool constant[8] = { false, true };
             if (!f || f->num_params != 3)
                 continue;
-            assert_non_null(rlx_schedule_packed(ctx, f, constant, packs));
-            for (size_t most = 1; packs[1] && most < 1 << 20; most *= 7, packed++)
-                compare_pieces(ctx, packs[1], most);
+            assert_true(rlx_schedule_packed(ctx, f, constant, &packed_function));
+            for (size_t most = 1; packed_function.packs[1] && most < 1 << 20; most *= 7, packed++)
+                compare_pieces(ctx, packed_function.packs[1], most);
         }
         relax_context_release(ctx);
     }
@@ -537,7 +547,7 @@ int main(void)
         cmocka_unit_test(test_memory_that_is_refused),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
         cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
-        cmocka_unit_test(test_windows),       cmocka_unit_test(test_channels_last),
+        cmocka_unit_test(test_windows),       cmocka_unit_test(test_phases), cmocka_unit_test(test_channels_last),
         cmocka_unit_test(test_plain_use),
         cmocka_unit_test(test_two_layouts),
     };
