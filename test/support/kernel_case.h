@@ -13,7 +13,7 @@ typedef struct kc_arg {
     rlx_dtype dtype;
     bool is_scalar;
     int32_t ndim;
-    int64_t shape[4];
+    int64_t shape[5];
     int64_t i;
     double f;
     void *data;
