@@ -1176,7 +1176,8 @@ static void pool_by_axes(window *w)
     rlx_tir_end_block(t);
 }
 
-/* Channels of a part: so many that their pictures, which lie apart, are near while they are pooled with padding. False: it is not known. */
+/* Channels of a part: so many that their pictures, which lie apart, are near while they are pooled with padding. False: it is not known, or
+ * steps are long, and a picture, of which little comes out, is so large that to copy it is no gain. */
 static bool choose_channels(window *w)
 {
     int64_t size, picture = 1, channels;
@@ -1187,6 +1188,8 @@ static bool choose_channels(window *w)
     if (!known)
         return false;
     int64_t together = NEAR_PICTURES / picture < channels ? NEAR_PICTURES / picture : channels;
+    if (picture == NEAR_PICTURES && w->stride[w->n - 1] > 1)
+        return false;
     while (channels % together)
         together--;
     w->inputs = w->outputs = number(w, together);
