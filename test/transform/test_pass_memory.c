@@ -16,19 +16,19 @@
 
 /* One attempt, the allocation number `fail_at` after reading refused; returns how many there
  * were. */
-static size_t attempt(size_t fail_at, bool *passed)
+static size_t attempt(const char *text, int level, size_t fail_at, bool *passed)
 {
     failing f;
     rlx_pass_step steps[RLX_MAX_PIPELINE];
     rlx_memory unused;
     failing_init(&f, &unused, 0);
     rlx_context *ctx = rlx_context_create(&f.allocator, 0);
-    const rlx_module *m = text_module(ctx, PROGRAM("something for every pass"));
+    const rlx_module *m = text_module(ctx, text);
     assert_non_null(m);
     size_t before = f.calls;
     f.fail_at = fail_at ? before + fail_at : 0;
     bool formed = rlx_well_formed(ctx, m, RLX_STAGE_EXPLICIT);
-    const rlx_module *out = formed ? rlx_run_passes(ctx, m, steps, rlx_build_pipeline(1, steps),
+    const rlx_module *out = formed ? rlx_run_passes(ctx, m, steps, rlx_build_pipeline(level, steps),
                                                     &(rlx_pass_hooks){ .verify = true })
                                    : NULL;
     size_t calls = f.calls - before;
@@ -43,17 +43,29 @@ static size_t attempt(size_t fail_at, bool *passed)
     return calls;
 }
 
-static void test_each_allocation(void **state)
+static void each_allocation(const char *text, int level)
 {
     bool passed;
-    size_t calls = attempt(0, &passed), step = calls > 600 ? calls / 600 : 1;
+    size_t calls = attempt(text, level, 0, &passed), step = calls > 600 ? calls / 600 : 1;
     assert_true(passed && calls > 100);
     for (size_t i = 1; i <= calls; i += step)
-        attempt(i, &passed);
+        attempt(text, level, i, &passed);
+}
+
+static void test_each_allocation(void **state)
+{
+    (void)state;
+    each_allocation(PROGRAM("something for every pass"), 1);
+}
+
+static void test_layers_that_turn(void **state)
+{
+    (void)state;
+    each_allocation(PROGRAM("layers that turn"), 2);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_allocation) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_allocation), cmocka_unit_test(test_layers_that_turn) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
