@@ -48,7 +48,7 @@
 enum {
     LANES = 32, LEVELS = 6,
     ROW_TILE = 64, COLUMN_TILE = 1024,
-    NEAR_COLUMNS = 128, FEW_COLUMNS = 2048, MOST_ROWS = 8192, /* what is one instruction: so few columns, or sums of so few rows */
+    NEAR_COLUMNS = 128, FEW_COLUMNS = 2048, MOST_ROWS = 512, /* what is one instruction: so few columns, or sums of so few rows */
     VALUE_TILE = 1024, VALUE_ROWS = 8,     /* values computed first, and of how many rows */
     MAX_AXES = RLX_TIR_MAX_DIMS * 2
 };
