@@ -8,8 +8,7 @@
  *     for y, x, l:  Y[y, x, l] = f(S[y, x, l], B[l])             for y < 4, x, l:  Y[b * 4 + y, x, l] = f(s[y, x, l], B[l])
  *
  * Such a sum reads as much as it computes, so that what counts is how near it is: a picture with its border, the sums, and what is made of
- * them leave the cache one after the other otherwise. Rows that two blocks read are copied twice. The border is filled once for
- * several blocks: what is copied leaves the columns and the rows above as they are, those below are filled anew.
+ * them leave the cache one after the other otherwise. Rows that two blocks read are copied twice, and around them the border is filled.
  */
 #include "schedule/channels_int.h"
 
@@ -17,11 +16,16 @@
 
 enum {
     NEAR_ELEMENTS = 32768,   /* of the rows of pictures of a block, about */
-    SMALL_ELEMENTS = 65536   /* of a picture that is near anyway */
+    SMALL_ELEMENTS = 90112   /* of a picture that is near anyway */
 };
 
-/* A nest that makes the picture: element var + offset of the dimension of rows, var one of its loops from 0 to `extent`; fills: with one number. */
-typedef struct maker { const rlx_for_stmt *nest; const rlx_prim *var; int64_t offset, extent; bool fills; } maker;
+/* A nest that makes a box of the picture: in each dimension `size` elements from `from` on; row: its loop over rows. number: it fills the box
+ * with that, NULL: it copies. */
+typedef struct maker {
+    const rlx_for_stmt *nest;
+    const rlx_prim *row, *number;
+    int64_t from[RLX_TIR_MAX_DIMS], size[RLX_TIR_MAX_DIMS];
+} maker;
 
 typedef struct rows {
     rlx_channels c;                  /* its lanes are rows */
@@ -46,7 +50,27 @@ static const rlx_prim *variable_of(const rlx_prim *index, int64_t *offset)
     return sum && sum->b->kind == RLX_NODE_PRIM_VAR && rlx_int_literal(sum->a, offset) ? sum->b : NULL;
 }
 
-/* Is it a nest that stores to the picture what it has from elsewhere, row by row? */
+/* The box that a store fills, each of its loops being one index. */
+static bool find_box(const rows *r, const rlx_nest_plan *plan, const rlx_buffer_store *store, maker *out)
+{
+    size_t loops = 0;
+    for (size_t d = 0; d < store->num_indices; d++) {
+        const rlx_prim *var = variable_of(store->indices[d], &out->from[d]);
+        bool is = !var && rlx_int_literal(store->indices[d], &out->from[d]);
+        out->size[d] = 1;
+        for (size_t i = 0; i < plan->count && var && !is; i++) {
+            const rlx_nest_loop *l = &plan->loops[i];
+            is = l->var == var && l->determined && !l->partial && rlx_is_int_value(l->min, 0) && rlx_int_literal(l->extent, &out->size[d]);
+        }
+        if (!is)
+            return false;
+        loops += var != NULL;
+        out->row = d == r->dim ? var : out->row;
+    }
+    return loops == plan->count && out->row;
+}
+
+/* Is it a nest that stores to the picture what it has from elsewhere? */
 static bool is_maker(const rows *r, const rlx_stmt *s, maker *out)
 {
     const rlx_for_stmt *nest = rlx_as_for_stmt(s);
@@ -57,20 +81,22 @@ static bool is_maker(const rows *r, const rlx_stmt *s, maker *out)
         return false;
     bool ok = rlx_plan_nest(r->c.ctx, &rlx_plan_everywhere, nest, &plan) && plan.body->kind == RLX_NODE_BUFFER_STORE;
     const rlx_buffer_store *store = ok ? rlx_as_buffer_store(plan.body) : NULL;
-    ok = ok && !store->predicate && store->buffer == picture && (out->var = variable_of(store->indices[r->dim], &out->offset)) != NULL;
     for (size_t i = 0; i < plan.accesses.len && ok; i++) {
         const rlx_plan_access *a = &plan.accesses.data[i];
         ok = a->literal && (a->stores || rlx_plan_memory(a->buffer) != rlx_as_buffer(picture)->data);
     }
-    bool is = false;
-    for (size_t i = 0; i < plan.count && ok; i++) {
-        const rlx_nest_loop *l = &plan.loops[i];
-        ok = l->determined && !l->partial && rlx_is_int_value(l->min, 0);
-        is |= l->var == out->var && rlx_int_literal(l->extent, &out->extent);
-    }
-    out->fills = ok && store->value->kind == RLX_NODE_FLOAT_IMM;
+    ok = ok && !store->predicate && store->buffer == picture && find_box(r, &plan, store, out);
+    out->number = ok && store->value->kind == RLX_NODE_FLOAT_IMM ? store->value : NULL;
     rlx_nest_plan_free(r->c.ctx, &plan);
-    return ok && is;
+    return ok;
+}
+
+static bool is_whole(const rlx_buffer *picture, const maker *m)
+{
+    bool whole = true;
+    for (size_t d = 0; d < picture->num_shape && whole; d++)
+        whole = m->from[d] == 0 && rlx_is_int_value(picture->shape[d], m->size[d]);
+    return whole;
 }
 
 /* Does the nest do the same between the statements behind the sum as in front of them? */
@@ -92,15 +118,11 @@ static bool may_wait(const rlx_channels *c, const rlx_stmt *nest)
 static bool find_makers(rows *r, size_t first)
 {
     rlx_channels *c = &r->c;
-    maker last, before;
     const rlx_buffer *p = rlx_as_buffer(c->picture->buffer);
-    if (first < 1 || !is_maker(r, c->stmts[first - 1], &last) || last.fills)
+    if (first < 2 || !is_maker(r, c->stmts[first - 1], &r->copy) || r->copy.number || !is_maker(r, c->stmts[first - 2], &r->fill) ||
+        !r->fill.number || !is_whole(p, &r->fill))
         return false;
-    r->copy = last;
-    if (first < 2 || !is_maker(r, c->stmts[first - 2], &before) || !before.fills || before.offset || before.extent != r->height)
-        return false;
-    r->fill = before;
-    return may_wait(c, &last.nest->node) &&
+    return may_wait(c, &r->copy.nest->node) &&
            rlx_is_temporary_of_nests(c->ctx, c->params, p, c->stmts + first - 2, c->at + 3 - first);
 }
 
@@ -132,19 +154,20 @@ static bool find_lane(rows *r, int channel)
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-/* A nest that makes the picture, for rows [from, from + count) of its loop, in the small one: `at` is where row `from` goes. NULL: out of memory. */
-static const rlx_stmt *make_rows(const rows *r, const maker *m, const rlx_prim *from, const rlx_prim *count, const rlx_prim *at)
+/* What is copied, for rows [from, from + count) of it, in the small picture: `at` is where row `from` goes. NULL: out of memory. */
+static const rlx_stmt *copy_rows(const rows *r, const rlx_prim *from, const rlx_prim *count, const rlx_prim *at)
 {
     rlx_context *ctx = r->c.ctx;
+    const maker *m = &r->copy;
     const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
-    const rlx_prim_var *old = rlx_as_prim_var(m->var);
+    const rlx_prim_var *old = rlx_as_prim_var(m->row);
     rlx_prim_var *row = rlx_prim_var_new(ctx, old->name, old->dtype, old->place);
     const rlx_stmt *body = &m->nest->node;
     const rlx_prim *index[RLX_TIR_MAX_DIMS];
-    size_t count_loops = 0;
+    size_t num_loops = 0;
     rlx_rewriter w;
-    for (; body->kind == RLX_NODE_FOR && count_loops < RLX_PLAN_MAX_NEST; body = ((const rlx_for_stmt *)body)->body)
-        loops[count_loops++] = (const rlx_for_stmt *)body;
+    for (; body->kind == RLX_NODE_FOR && num_loops < RLX_PLAN_MAX_NEST; body = ((const rlx_for_stmt *)body)->body)
+        loops[num_loops++] = (const rlx_for_stmt *)body;
     const rlx_buffer_store *store = rlx_as_buffer_store(body);
     const rlx_prim *begin = rlx_fold_cast(ctx, old->dtype, from), *to = rlx_fold_cast(ctx, old->dtype, at);
     if (!row || !begin || !to || !store)
@@ -152,32 +175,92 @@ static const rlx_stmt *make_rows(const rows *r, const maker *m, const rlx_prim *
     for (size_t d = 0; d < store->num_indices; d++)
         index[d] = d == r->dim ? rlx_fold_add(ctx, to, &row->node) : store->indices[d];
     rlx_tir_folder_init(&w, ctx);
-    const rlx_prim *value = rlx_ptrmap_put(&w.map, m->var, (uintptr_t)rlx_fold_add(ctx, begin, &row->node)) ? rlx_rewrite(&w, store->value) : NULL;
+    const rlx_prim *value = rlx_ptrmap_put(&w.map, m->row, (uintptr_t)rlx_fold_add(ctx, begin, &row->node)) ? rlx_rewrite(&w, store->value) : NULL;
     rlx_rewriter_free(&w);
     body = value && index[r->dim] ? rlx_store(ctx, r->c.pictures.small, value, index, store->num_indices, store->place) : NULL;
-    for (size_t i = count_loops; i-- > 0 && body;) {
-        bool is = loops[i]->loop_var == m->var;
+    for (size_t i = num_loops; i-- > 0 && body;) {
+        bool is = loops[i]->loop_var == m->row;
         body = rlx_for(ctx, is ? row : rlx_as_prim_var(loops[i]->loop_var), loops[i]->min,
                        is ? rlx_fold_cast(ctx, old->dtype, count) : loops[i]->extent, loops[i]->for_kind, body, loops[i]->place);
     }
     return body ? rlx_copy_fresh(ctx, body) : NULL;
 }
 
-/* The rows of the picture that a block reads: those that are there are copied, those below are filled. NULL: out of memory. */
+/* The number in rows [row, row + num_rows) of the small picture, of dimension d in places [from, from + count) alone. NULL: out of memory. */
+static const rlx_stmt *fill_box(const rows *r, const rlx_prim *row, const rlx_prim *num_rows, size_t d, int64_t from, int64_t count)
+{
+    rlx_context *ctx = r->c.ctx;
+    const rlx_buffer *small = r->c.pictures.small;
+    rlx_sched_loop loops[RLX_TIR_MAX_DIMS];
+    const rlx_prim *index[RLX_TIR_MAX_DIMS];
+    for (size_t i = 0; i < small->num_shape; i++) {
+        const bool part = i == d && i != r->dim;
+        loops[i] = rlx_sched_loop_new(ctx, "i", i == r->dim ? num_rows : rlx_int64(ctx, part ? count : r->fill.size[i]));
+        index[i] = !loops[i].var  ? NULL
+                   : i == r->dim ? rlx_fold_add(ctx, row, loops[i].var)
+                   : part        ? rlx_fold_add(ctx, rlx_int64(ctx, from), loops[i].var)
+                                 : loops[i].var;
+        if (!index[i])
+            return NULL;
+    }
+    const rlx_stmt *body = rlx_store(ctx, small, r->fill.number, index, small->num_shape, r->c.place);
+    for (size_t i = small->num_shape; i-- > 0;)
+        body = rlx_sched_wrap(ctx, &loops[i], body, r->c.place);
+    return body;
+}
+
+/* `all`, and in each row what lies in front of the copied part and behind it. NULL: out of memory. */
+static const rlx_stmt *fill_sides(const rows *r, const rlx_stmt *all)
+{
+    const rlx_prim *zero = rlx_int64(r->c.ctx, 0), *all_rows = rlx_int64(r->c.ctx, r->small);
+    for (size_t d = 0; d < r->c.pictures.small->num_shape && all; d++) {
+        const int64_t behind = r->copy.from[d] + r->copy.size[d], left = r->fill.size[d] - behind;
+        if (d != r->dim && r->copy.from[d] > 0)
+            all = rlx_sched_both(r->c.ctx, all, fill_box(r, zero, all_rows, d, 0, r->copy.from[d]), r->c.place);
+        if (d != r->dim && left > 0)
+            all = rlx_sched_both(r->c.ctx, all, fill_box(r, zero, all_rows, d, behind, left), r->c.place);
+    }
+    return all;
+}
+
+/* The size of the last dimension, the channels, if pixels are to lie apart; else as it is. */
+static const rlx_prim *channels_apart(const rows *r, const rlx_buffer *b)
+{
+    int64_t channels;
+    const rlx_prim *size = b->shape[b->num_shape - 1];
+    return rlx_int_literal(size, &channels) && rlx_lanes_apart(channels) != channels ? rlx_int64(r->c.ctx, rlx_lanes_apart(channels)) : size;
+}
+
+static bool is_aliased(const rows *r, const rlx_buffer *b) { return channels_apart(r, b) != b->shape[b->num_shape - 1]; }
+
+/* A small one of so many rows. False: out of memory. */
+static bool shrink_rows(const rows *r, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, int64_t size)
+{
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS];
+    for (size_t d = 0; d < whole->num_shape; d++)
+        shape[d] = d == dim                     ? rlx_int64(r->c.ctx, size)
+                   : d + 1 == whole->num_shape ? channels_apart(r, whole)
+                                                : whole->shape[d];
+    *s = (rlx_shrunk){ .whole = whole, .dim = dim };
+    s->small = rlx_buffer_new(r->c.ctx, whole->name, whole->dtype, shape, whole->num_shape, NULL, r->c.place);
+    return s->small != NULL;
+}
+
+/* The rows of the picture that a block reads: those that are there are copied, those above and below are filled. NULL: out of memory. */
 static const rlx_stmt *make_block(const rows *r)
 {
     rlx_context *ctx = r->c.ctx;
     const rlx_prim *zero = rlx_int64(ctx, 0), *small = rlx_int64(ctx, r->small),
                    *base = rlx_fold_mul(ctx, r->c.base, rlx_int64(ctx, r->step)),
-                   *top = base ? rlx_fold_sub(ctx, base, rlx_int64(ctx, r->copy.offset)) : NULL, /* row of the copied one at 0 */
+                   *top = base ? rlx_fold_sub(ctx, base, rlx_int64(ctx, r->copy.from[r->dim])) : NULL, /* row of the copied one at 0 */
                    *from = top ? rlx_greatest(ctx, zero, top) : NULL, *at = from ? rlx_fold_sub(ctx, from, top) : NULL,
-                   *left = from ? rlx_fold_sub(ctx, rlx_int64(ctx, r->copy.extent), from) : NULL,
+                   *left = from ? rlx_fold_sub(ctx, rlx_int64(ctx, r->copy.size[r->dim]), from) : NULL,
                    *fits = at ? rlx_fold_sub(ctx, small, at) : NULL,
                    *count = left && fits ? rlx_greatest(ctx, zero, rlx_least(ctx, left, fits)) : NULL,
                    *below = count ? rlx_fold_add(ctx, at, count) : NULL, *rest = below ? rlx_fold_sub(ctx, small, below) : NULL;
-    const rlx_stmt *copy = rest ? make_rows(r, &r->copy, from, count, at) : NULL,
-                   *fill = rest ? make_rows(r, &r->fill, zero, rest, below) : NULL;
-    return rlx_sched_both(ctx, copy, fill, r->c.place);
+    const rlx_stmt *all = rest ? fill_sides(r, copy_rows(r, from, count, at)) : NULL;
+    all = rlx_sched_both(ctx, all, all ? fill_box(r, zero, at, r->dim, 0, 0) : NULL, r->c.place);
+    return rlx_sched_both(ctx, all, all ? fill_box(r, below, rest, r->dim, 0, 0) : NULL, r->c.place);
 }
 
 /* The whole of it in blocks of rows. NULL: out of memory. */
@@ -191,27 +274,18 @@ static const rlx_stmt *write_rows(rows *r, bool own_picture)
     rlx_channel_member fill, sum = { .nest = rlx_as_for_stmt(c->stmts[c->at]), .lane = var };
     rlx_block_loops loops;
     if (!rlx_open_blocks(c, blocks < RLX_BLOCK_PARTS ? 1 : blocks / RLX_BLOCK_PARTS, &loops) ||
-        (c->own_sums && !rlx_shrink(c, &c->sums, rlx_as_buffer(c->acc->buffer), (size_t)sums, false)) || !rlx_shrink_passed(c))
+        !shrink_rows(r, &c->sums, rlx_as_buffer(c->acc->buffer), (size_t)sums, c->block) || !rlx_shrink_passed(c))
         return NULL;
-    if (own_picture) {
-        const int64_t block = c->block;
-        c->block = r->small;
-        bool ok = rlx_shrink(c, &c->pictures, rlx_as_buffer(c->picture->buffer), r->dim, false);
-        c->block = block;
-        c->pictures.window = true;
-        if (!ok)
-            return NULL;
-    }
+    if (own_picture && !shrink_rows(r, &c->pictures, rlx_as_buffer(c->picture->buffer), r->dim, r->small))
+        return NULL;
+    c->pictures.window = true;
     if (!rlx_is_channel_member(c, c->stmts[c->at - 1], rlx_as_buffer(c->acc->buffer), (size_t)sums, &fill))
         return NULL;
     const rlx_stmt *body = rlx_sched_both(ctx, rlx_in_block(c, &fill, c->size), rlx_in_block(c, &sum, c->size), c->place);
     body = own_picture ? rlx_sched_both(ctx, make_block(r), body, c->place) : body;
     body = rlx_sched_wrap(ctx, &loops.blocks, rlx_with_behind(c, body), c->place);
-    if (own_picture && body) {
-        const rlx_prim *zero = rlx_int64(ctx, 0);
-        body = rlx_sched_both(ctx, make_rows(r, &r->fill, zero, rlx_int64(ctx, r->small), zero), body, c->place);
-        body = body ? rlx_tir_with_temporary(ctx, c->pictures.small, body, c->place) : NULL;
-    }
+    if (own_picture && body)
+        body = rlx_tir_with_temporary(ctx, c->pictures.small, body, c->place);
     c->own_picture = own_picture;
     if (body)
         rlx_drop_shrunk(c);
@@ -249,9 +323,9 @@ static const rlx_stmt *lay(rows *r, int channel, size_t *first, size_t *end)
     int64_t each = 1, size;
     for (size_t d = 0; d < p->num_shape; d++)
         each *= d != r->dim && rlx_int_literal(p->shape[d], &size) ? size : 1;
-    c->block = rows_of_block(r, each);
+    c->block = each * r->height <= SMALL_ELEMENTS ? c->all : rows_of_block(r, each);
     r->small = (c->block - 1) * r->step + r->height - (c->all - 1) * r->step;
-    if (c->block >= c->all || each * r->height <= SMALL_ELEMENTS)
+    if (c->block >= c->all && !(own && is_aliased(r, p)))
         return NULL;
     const rlx_stmt *out = write_rows(r, own);
     *first = own ? c->first - 2 : c->first;

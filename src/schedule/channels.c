@@ -30,7 +30,9 @@ enum {
     MOST_ELEMENTS = 5120,    /* of a picture with its borders: 16 larger ones leave the next cache, too */
     SHORT_ROW = 8,           /* elements of a row: most of a vector is empty */
     PLAIN_ELEMENTS = 8192,   /* of the pictures of a block that is not turned */
-    MOST_STORED = 16
+    MOST_STORED = 16,
+    SAME_LINES = 256,        /* lanes that are so many, or a multiple of it, fall on each other in the nearest cache */
+    APART = 16               /* so many more do not */
 };
 
 /* ---- which sums ----------------------------------------------------------------------------- */
@@ -311,6 +313,11 @@ static const rlx_buffer *new_buffer(const rlx_channels *c, const rlx_buffer *lik
 }
 
 /* The small buffer of a block: the channel where it was, or last. False: out of memory. */
+int64_t rlx_lanes_apart(int64_t lanes)
+{
+    return lanes % SAME_LINES == 0 ? lanes + APART : lanes;
+}
+
 bool rlx_shrink(rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, bool turned)
 {
     const rlx_prim *shape[RLX_TIR_MAX_DIMS];
@@ -453,7 +460,7 @@ static const rlx_buffer *by_loops(const rlx_channels *c, const loops *l, const r
             shape[n] = c->plan->loops[i].extent;
             at[n++] = l->at[i].var;
         }
-    shape[n] = rlx_int64(c->ctx, c->block);
+    shape[n] = rlx_int64(c->ctx, rlx_lanes_apart(c->block));
     at[n++] = l->at[c->lane].var;
     *count = n;
     return new_buffer(c, rlx_as_buffer(a->buffer), shape, n);

@@ -50,6 +50,9 @@ void rlx_find_behind(rlx_channels *c);
 bool rlx_is_behind_sum(const rlx_channels *c, const rlx_stmt *s, rlx_channel_member *out);
 /* Does each iteration over lanes touch, of all that is stored by c->first and those behind it, its own lane alone? */
 bool rlx_lanes_are_apart(const rlx_channels *c);
+/* How far places with so many lanes should lie apart, in elements: windows read several places, which may not fall on each other in the
+ * nearest cache. */
+int64_t rlx_lanes_apart(int64_t lanes);
 /* The small buffer of a block: the lane where it was, or last. False: out of memory. */
 bool rlx_shrink(rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, bool turned);
 bool rlx_shrink_passed(rlx_channels *c);

@@ -219,6 +219,30 @@ static void build_network(network *n, uint64_t seed)
     put(n->text, sizeof n->text, "@I.ir_module\nclass Module:\n    @R.function\n    def main(%s):\n        with R.dataflow():\n%s", n->params, n->body);
 }
 
+/* A window for each channel over a picture that is large, or whose channels lie a power of two apart: rows at a time (schedule/channel_rows.c). */
+static void build_rows(network *n, uint64_t seed)
+{
+    uint64_t s = seed * 77777;
+    memset(n, 0, sizeof *n);
+    static const int64_t channels[] = { 64, 100, 256, 512 };
+    const int64_t c = channels[random_roll(&s, 4)], k = 2 + random_roll(&s, 4), step = 1 + random_roll(&s, 3), dilation = 1 + (random_roll(&s, 4) == 0);
+    const int64_t h = 5 + random_roll(&s, 60), w = 5 + random_roll(&s, c > 100 ? 15 : 40), top = random_roll(&s, 4), left = random_roll(&s, 3),
+                  below = random_roll(&s, 4), right = random_roll(&s, 3), reach = dilation * (k - 1) + 1;
+    n->batch = 1 + (random_roll(&s, 6) == 0);
+    param(n, 4, n->batch, h + reach, w + reach, c);
+    param(n, 4, c, 1, k, k);
+    for (int i = 0; i < 4; i++)
+        param(n, 1, c, 0, 0, 0);
+    BODY("            t0 = R.nn.conv2d(w0, w1, strides=[%d, %d], padding=[%d, %d, %d, %d], dilation=[%d, %d], groups=%d, data_layout=\"NHWC\")\n", (int)step, (int)step,
+         (int)top, (int)left, (int)below, (int)right, (int)dilation, (int)dilation, (int)c);
+    if (random_roll(&s, 3))
+        BODY("            b = R.nn.batch_norm(t0, w2, w3, w4, w5, axis=3, training=False)\n            t1 = b[0]\n            t2 = R.clip(t1, 0, 1)\n");
+    else
+        BODY("            t1 = R.add(t0, w2)\n            t2 = R.multiply(t1, R.sigmoid(t1))\n");
+    BODY("%s", random_roll(&s, 4) ? "            R.output(t2)\n        return t2\n" : "            R.output(t0, t2)\n        return (t0, t2)\n");
+    put(n->text, sizeof n->text, "@I.ir_module\nclass Module:\n    @R.function\n    def main(%s):\n        with R.dataflow():\n%s", n->params, n->body);
+}
+
 static void complain(relax_context *ctx, const network *n, const char *what)
 {
     fprintf(stderr, "%s\n%s\n", n->text, what);
@@ -327,8 +351,28 @@ static void layouts_keep_the_numbers(void **state)
         assert_true(num_converted[i] > (layouts[i][0][0] ? NETWORKS / 2 : 0));
 }
 
+static void rows_keep_the_numbers(void **state)
+{
+    static network n;
+    (void)state;
+    for (uint64_t seed = 1; seed <= (getenv("RELAX_LONG") ? 1000 : 40); seed++) {
+        build_rows(&n, seed);
+        relax_context *ctx = relax_context_create(NULL);
+        const relax_module *m = relax_module_parse(ctx, Z("m.py"), n.text, strlen(n.text));
+        if (!m)
+            complain(ctx, &n, "it is well-formed");
+        random_seen want = run(ctx, m, &n, 0, "as it is"), got = run(ctx, m, &n, 2, "in rows");
+        if (got.len != want.len || memcmp(got.data, want.data, want.len) != 0)
+            complain(ctx, &n, "in rows");
+        free(want.data);
+        free(got.data);
+        relax_context_release(ctx);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(layouts_keep_the_numbers) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(layouts_keep_the_numbers),
+                                        cmocka_unit_test(rows_keep_the_numbers) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
