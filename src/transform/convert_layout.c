@@ -16,8 +16,6 @@
 #include "transform/minimal_cut.h"
 #include "transform/transform_int.h"
 
-#include <string.h>
-
 #define WANTED INT64_C(1000000000)       /* ns: what stays though it was asked for costs more than all else */
 
 /* A binding that may turn. */
@@ -114,7 +112,7 @@ static bool is_tensor_of_rank(const conversion *c, const rlx_sinfo *s)
     return t && t->ndim == (int)c->turn.rank;
 }
 
-/* Can the value of this binding follow? *out: all but its group. */
+/* Can the value of this binding follow? *out: all but its node. */
 static bool looks_turnable(conversion *c, const rlx_binding *b, turnable *out)
 {
     const rlx_var *v = rlx_binding_var(b);
@@ -286,27 +284,27 @@ static bool turns(const conversion *c, const turnable *t)
     return rlx_cut_is_far(&c->cut, t->node);
 }
 
-/* Layouts of the first convolution that does not have the one that is wanted. */
-static bool find_turn(conversion *c, const rlx_function *f)
+/* Layouts of the first convolution that does not have the one that is wanted; *found: there is one. False: out of memory. */
+static bool find_turn(conversion *c, const rlx_function *f, bool *found)
 {
     rlx_slice to = rlx_pass_text(c->run, "data_layout");
     rlx_body_walk w = { 0 };
     enum rlx_event_kind event;
-    bool good = rlx_body_begin(&w, c->ctx, f->body), found = false;
+    bool good = rlx_body_begin(&w, c->ctx, f->body);
     c->wanted = to.len != 0;
     if (!c->wanted)
         to = RLX_SLICE("NHWC");
-    while (good && !found && (event = rlx_body_next(&w)) != RLX_EVENT_DONE) {
-        const rlx_expr *value = event == RLX_EVENT_BIND ? rlx_binding_value(rlx_body_top(&w)->at.binding) : NULL;
-        const rlx_op_row *row = rlx_callee_op(value);
+    *found = false;
+    while (good && !*found && (event = rlx_body_next(&w)) != RLX_EVENT_DONE) {
         if (event == RLX_EVENT_VALUE)
             good = rlx_body_into(&w);
-        else if (row && strncmp(row->short_name, "nn.conv", 7) == 0 && !strstr(row->short_name, "transpose"))
-            found = rlx_layout_turn_between(rlx_attr_text(rlx_call_attr((const rlx_call *)value, "data_layout")), to, &c->turn);
+        else if (event == RLX_EVENT_BIND)
+            *found = rlx_layout_turn_between(rlx_layout_of_anchor(rlx_binding_value(rlx_body_top(&w)->at.binding)), to, &c->turn);
     }
     rlx_body_free(&w);
     c->turn.weights = rlx_pass_text(c->run, "kernel_layout");
-    return found && (c->wanted || rlx_slice_equal(c->turn.from, RLX_SLICE("NCHW")));
+    *found = *found && (c->wanted || rlx_slice_equal(c->turn.from, RLX_SLICE("NCHW")));
+    return good;
 }
 
 static bool note_all(conversion *c, const rlx_function *f)
@@ -329,7 +327,7 @@ static bool is_for_others(const rlx_function *f)
     return is;
 }
 
-static const rlx_function *find_groups(rlx_mutator *m, const rlx_function *f, bool *keep)
+static const rlx_function *find_turning(rlx_mutator *m, const rlx_function *f, bool *keep)
 {
     conversion *c = m->user;
     if (c->uses.ctx)
@@ -343,11 +341,12 @@ static const rlx_function *find_groups(rlx_mutator *m, const rlx_function *f, bo
     rlx_ptrmap_clear(&c->numbers);
     rlx_ptrmap_clear(&c->turned);
     *keep = true;
-    if (is_for_others(f) || !find_turn(c, f))
-        return rlx_error_count(c->ctx) || c->ctx->diags.out_of_memory ? NULL : f;
-    if (!note_all(c, f))
+    bool found = false;
+    if (!is_for_others(f) && !find_turn(c, f, &found))
         return NULL;
-    if (!choose(c))
+    if (!found)
+        return f;
+    if (!note_all(c, f) || !choose(c))
         return NULL;
     for (size_t i = 0; i < c->all.len && *keep; i++)
         *keep = !turns(c, &c->all.data[i]);
@@ -373,7 +372,7 @@ static const rlx_var *bind(rlx_mutator *m, const rlx_expr *value, const rlx_var 
 static const rlx_expr *turn_in(rlx_mutator *m, const rlx_expr *e, rlx_place place)
 {
     conversion *c = m->user;
-    const rlx_var *v = rlx_as_var(e), *like = v;
+    const rlx_var *v = rlx_as_var(e);
     const rlx_call *from = permutation_of(c, e);
     const rlx_expr *now = rlx_mutator_now(m, e), *x = from ? rlx_mutator_now(m, from->args[0]) : NULL;
     int64_t axes[RLX_LAYOUT_MAX_RANK];
@@ -383,7 +382,7 @@ static const rlx_expr *turn_in(rlx_mutator *m, const rlx_expr *e, rlx_place plac
         from = NULL;
     const rlx_expr *out = from && permuted_axes(c, from, c->turn.order, axes) ? x : NULL;
     if (!out) {
-        rlx_emit how = { .name = like->name, .number = like->number, .place = place };
+        rlx_emit how = { .name = v->name, .number = v->number, .place = place };
         const rlx_expr *value = permuted(c->ctx, from ? x : now, from ? axes : c->turn.order, c->turn.rank, place);
         out = value ? (const rlx_expr *)rlx_builder_emit(m->builder, value, &how) : NULL;
     }
@@ -497,7 +496,7 @@ const rlx_module *rlx_pass_convert_layout(rlx_pass_run *run, const rlx_module *m
 {
     rlx_mutator_hooks hooks = { .begin = begin_binding };
     conversion c = { .ctx = run->ctx, .env = rlx_module_env(m), .run = run, .permute = rlx_op_find(RLX_SLICE("permute_dims")) };
-    rlx_mutation how = { .hooks = &hooks, .user = &c, .enter = find_groups };
+    rlx_mutation how = { .hooks = &hooks, .user = &c, .enter = find_turning };
     rlx_ptrmap_init(&c.numbers, &run->ctx->memory);
     rlx_ptrmap_init(&c.turned, &run->ctx->memory);
     rlx_ptrmap_init(&c.outside, &run->ctx->memory);

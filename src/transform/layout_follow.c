@@ -202,6 +202,13 @@ bool rlx_layout_is_anchor(const rlx_layout_row *row)
     return row->how == ANCHOR;
 }
 
+rlx_slice rlx_layout_of_anchor(const rlx_expr *e)
+{
+    const rlx_op_row *op = rlx_callee_op(e);
+    const rlx_layout_row *r = op ? row_of(op) : NULL;
+    return r && r->how == ANCHOR ? rlx_attr_text(rlx_call_attr((const rlx_call *)e, r->attr)) : RLX_SLICE("");
+}
+
 bool rlx_layout_is_elementwise(const rlx_layout_row *row)
 {
     return row->how == EACH || row->how == ONE_AXIS;

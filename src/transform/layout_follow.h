@@ -34,6 +34,8 @@ enum rlx_layout_result rlx_layout_follows(rlx_context *ctx, const rlx_env *env, 
                                           const rlx_call *call, const rlx_layout_row **row);
 /* Is it a convolution, for whose sake others follow? */
 bool rlx_layout_is_anchor(const rlx_layout_row *row);
+/* The axes of data of such a call; empty: e is none. */
+rlx_slice rlx_layout_of_anchor(const rlx_expr *e);
 /* Does it take each element alone? Then it does not matter where they lie. */
 bool rlx_layout_is_elementwise(const rlx_layout_row *row);
 /* Does operand i turn, or what a tuple there holds? Others stay as they are. */

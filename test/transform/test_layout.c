@@ -4,6 +4,7 @@
 #include "../api/api_fixture.h"
 #include "random_host.h"
 #include "random_program.h"
+#include "text_file.h"
 
 #include "transform/minimal_cut.h"
 
@@ -216,7 +217,7 @@ static void build_network(network *n, uint64_t seed)
     size_t last = n->num_values - 1, other = random_roll(&s, (uint32_t)n->num_values);
     BODY("            m = R.mean(t%zu, axis=[2, 3])\n            u = R.abs(t%zu)\n            R.output(m, u, t%zu)\n        return (m, u, t%zu)\n", last, last, other,
          other);
-    put(n->text, sizeof n->text, "@I.ir_module\nclass Module:\n    @R.function\n    def main(%s):\n        with R.dataflow():\n%s", n->params, n->body);
+    put(n->text, sizeof n->text, PROGRAM("parameters and bindings"), n->params, n->body);
 }
 
 /* A window for each channel over a picture that is large, or whose channels lie a power of two apart: rows at a time (schedule/channel_rows.c). */
@@ -240,7 +241,7 @@ static void build_rows(network *n, uint64_t seed)
     else
         BODY("            t1 = R.add(t0, w2)\n            t2 = R.multiply(t1, R.sigmoid(t1))\n");
     BODY("%s", random_roll(&s, 4) ? "            R.output(t2)\n        return t2\n" : "            R.output(t0, t2)\n        return (t0, t2)\n");
-    put(n->text, sizeof n->text, "@I.ir_module\nclass Module:\n    @R.function\n    def main(%s):\n        with R.dataflow():\n%s", n->params, n->body);
+    put(n->text, sizeof n->text, PROGRAM("parameters and bindings"), n->params, n->body);
 }
 
 static void complain(relax_context *ctx, const network *n, const char *what)
@@ -370,9 +371,27 @@ static void rows_keep_the_numbers(void **state)
     }
 }
 
+/* What a context has reported before is nothing that a later build failed at. */
+static void earlier_errors_do_not_count(void **state)
+{
+    static network n;
+    relax_context *ctx = relax_context_create(NULL);
+    (void)state;
+    assert_null(relax_module_parse(ctx, Z("m.py"), Z("no program")));
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        build_rows(&n, seed);
+        const relax_module *m = relax_module_parse(ctx, Z("m.py"), n.text, strlen(n.text));
+        assert_non_null(m);
+        assert_ptr_equal(relax_pass_run(ctx, m, Z("convert_layout"), NULL), m);
+        random_seen seen = run(ctx, m, &n, 2, "behind an error");
+        free(seen.data);
+    }
+    relax_context_release(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_sides), cmocka_unit_test(layouts_keep_the_numbers),
-                                        cmocka_unit_test(rows_keep_the_numbers) };
+                                        cmocka_unit_test(rows_keep_the_numbers), cmocka_unit_test(earlier_errors_do_not_count) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
