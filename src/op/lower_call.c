@@ -158,15 +158,9 @@ const rlx_prim *rlx_lowering_literal(const rlx_expr *e)
 const rlx_prim *rlx_lowering_constant(rlx_context *ctx, const rlx_expr *e)
 {
     const rlx_constant *c = rlx_as_constant(e);
-    float narrow = 0;
-    double value = 0;
-    if (!c || c->num_shape || !c->data->data || (c->dtype != RELAX_FLOAT32 && c->dtype != RELAX_FLOAT64))
+    if (!c || c->num_shape || (c->dtype != RELAX_FLOAT32 && c->dtype != RELAX_FLOAT64) || c->data->size < rlx_dtype_bytes(c->dtype))
         return NULL;
-    if (c->dtype == RELAX_FLOAT32)
-        memcpy(&narrow, c->data->data, sizeof narrow);
-    else
-        memcpy(&value, c->data->data, sizeof value);
-    value = c->dtype == RELAX_FLOAT32 ? (double)narrow : value;
+    const double value = rlx_dtype_load_float(c->dtype, c->data->data);
     return isfinite(value) ? rlx_float(ctx, c->dtype, value) : NULL;
 }
 

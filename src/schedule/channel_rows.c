@@ -29,7 +29,6 @@ typedef struct maker {
 
 typedef struct rows {
     rlx_channels c;                  /* its lanes are rows */
-    const rlx_stmt **stmts;
     size_t dim;                      /* of the picture */
     int64_t step;                    /* between the rows that neighbouring rows of the result begin with */
     int64_t height, small;           /* rows of the picture, and of a block of it */
@@ -99,6 +98,15 @@ static bool is_whole(const rlx_buffer *picture, const maker *m)
     return whole;
 }
 
+/* Does the box lie in the picture? */
+static bool lies_in(const rlx_buffer *picture, const maker *whole, const maker *m)
+{
+    bool in = true;
+    for (size_t d = 0; d < picture->num_shape && in; d++)
+        in = m->from[d] >= 0 && m->from[d] <= whole->size[d] && m->size[d] <= whole->size[d] - m->from[d];
+    return in;
+}
+
 /* Does the nest do the same between the statements behind the sum as in front of them? */
 static bool may_wait(const rlx_channels *c, const rlx_stmt *nest)
 {
@@ -120,22 +128,22 @@ static bool find_makers(rows *r, size_t first)
     rlx_channels *c = &r->c;
     const rlx_buffer *p = rlx_as_buffer(c->picture->buffer);
     if (first < 2 || !is_maker(r, c->stmts[first - 1], &r->copy) || r->copy.number || !is_maker(r, c->stmts[first - 2], &r->fill) ||
-        !r->fill.number || !is_whole(p, &r->fill))
+        !r->fill.number || !is_whole(p, &r->fill) || !lies_in(p, &r->fill, &r->copy))
         return false;
     return may_wait(c, &r->copy.nest->node) &&
            rlx_is_temporary_of_nests(c->ctx, c->params, p, c->stmts + first - 2, c->at + 3 - first);
 }
 
 /* The loop over rows of the result: the outermost one that runs more than once and moves results and picture. */
-static bool find_lane(rows *r, int channel)
+static bool find_lane(rows *r)
 {
     rlx_channels *c = &r->c;
     const rlx_nest_plan *n = c->plan;
-    int64_t stride = 1, coeff, size;
+    int64_t stride = 1, coeff, size, reach;
     for (c->lane = 0; c->lane < (int)n->count; c->lane++)
         if (!rlx_is_int_value(n->loops[c->lane].extent, 1))
             break;
-    if (c->lane >= (int)n->count || c->lane == channel || !n->loops[c->lane].determined || !rlx_plan_moves(c->acc, c->lane) ||
+    if (c->lane >= (int)n->count || !n->loops[c->lane].determined || !rlx_plan_moves(c->acc, c->lane) ||
         !rlx_plan_moves(c->picture, c->lane) || !rlx_int_literal(n->loops[c->lane].extent, &c->all) ||
         rlx_channel_of(c->ctx, c->acc, n->loops[c->lane].var) < 0 || !rlx_int_literal(c->picture->offset.coeff[c->lane], &coeff))
         return false;
@@ -145,9 +153,10 @@ static bool find_lane(rows *r, int channel)
             return false;
         r->height = size;
         r->step = coeff / stride;
-        if (coeff % stride == 0 && r->step < size && r->step > 0 && coeff < stride * size)
-            return r->height - (c->all - 1) * r->step > 0;
-        stride *= size;
+        if (coeff % stride == 0 && r->step < size && r->step > 0)
+            return rlx_mul_i64(c->all - 1, r->step, &reach) && reach < r->height;
+        if (!rlx_mul_i64(stride, size, &stride))
+            return false;
     }
     return false;
 }
@@ -159,16 +168,11 @@ static const rlx_stmt *copy_rows(const rows *r, const rlx_prim *from, const rlx_
 {
     rlx_context *ctx = r->c.ctx;
     const maker *m = &r->copy;
-    const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
     const rlx_prim_var *old = rlx_as_prim_var(m->row);
     rlx_prim_var *row = rlx_prim_var_new(ctx, old->name, old->dtype, old->place);
-    const rlx_stmt *body = &m->nest->node;
     const rlx_prim *index[RLX_TIR_MAX_DIMS];
-    size_t num_loops = 0;
     rlx_rewriter w;
-    for (; body->kind == RLX_NODE_FOR && num_loops < RLX_PLAN_MAX_NEST; body = ((const rlx_for_stmt *)body)->body)
-        loops[num_loops++] = (const rlx_for_stmt *)body;
-    const rlx_buffer_store *store = rlx_as_buffer_store(body);
+    const rlx_buffer_store *store = rlx_as_buffer_store(rlx_body_of(m->nest));
     const rlx_prim *begin = rlx_fold_cast(ctx, old->dtype, from), *to = rlx_fold_cast(ctx, old->dtype, at);
     if (!row || !begin || !to || !store)
         return NULL;
@@ -177,12 +181,9 @@ static const rlx_stmt *copy_rows(const rows *r, const rlx_prim *from, const rlx_
     rlx_tir_folder_init(&w, ctx);
     const rlx_prim *value = rlx_ptrmap_put(&w.map, m->row, (uintptr_t)rlx_fold_add(ctx, begin, &row->node)) ? rlx_rewrite(&w, store->value) : NULL;
     rlx_rewriter_free(&w);
-    body = value && index[r->dim] ? rlx_store(ctx, r->c.pictures.small, value, index, store->num_indices, store->place) : NULL;
-    for (size_t i = num_loops; i-- > 0 && body;) {
-        bool is = loops[i]->loop_var == m->row;
-        body = rlx_for(ctx, is ? row : rlx_as_prim_var(loops[i]->loop_var), loops[i]->min,
-                       is ? rlx_fold_cast(ctx, old->dtype, count) : loops[i]->extent, loops[i]->for_kind, body, loops[i]->place);
-    }
+    const rlx_stmt *body =
+        value && index[r->dim] ? rlx_store(ctx, r->c.pictures.small, value, index, store->num_indices, store->place) : NULL;
+    body = rlx_in_loops_of(ctx, m->nest, m->row, row, count, body);
     return body ? rlx_copy_fresh(ctx, body) : NULL;
 }
 
@@ -223,27 +224,11 @@ static const rlx_stmt *fill_sides(const rows *r, const rlx_stmt *all)
     return all;
 }
 
-/* The size of the last dimension, the channels, if pixels are to lie apart; else as it is. */
-static const rlx_prim *channels_apart(const rows *r, const rlx_buffer *b)
+/* Would pixels fall on each other? */
+static bool is_aliased(const rlx_buffer *b)
 {
     int64_t channels;
-    const rlx_prim *size = b->shape[b->num_shape - 1];
-    return rlx_int_literal(size, &channels) && rlx_lanes_apart(channels) != channels ? rlx_int64(r->c.ctx, rlx_lanes_apart(channels)) : size;
-}
-
-static bool is_aliased(const rows *r, const rlx_buffer *b) { return channels_apart(r, b) != b->shape[b->num_shape - 1]; }
-
-/* A small one of so many rows. False: out of memory. */
-static bool shrink_rows(const rows *r, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, int64_t size)
-{
-    const rlx_prim *shape[RLX_TIR_MAX_DIMS];
-    for (size_t d = 0; d < whole->num_shape; d++)
-        shape[d] = d == dim                     ? rlx_int64(r->c.ctx, size)
-                   : d + 1 == whole->num_shape ? channels_apart(r, whole)
-                                                : whole->shape[d];
-    *s = (rlx_shrunk){ .whole = whole, .dim = dim };
-    s->small = rlx_buffer_new(r->c.ctx, whole->name, whole->dtype, shape, whole->num_shape, NULL, r->c.place);
-    return s->small != NULL;
+    return rlx_int_literal(b->shape[b->num_shape - 1], &channels) && rlx_lanes_apart(channels) != channels;
 }
 
 /* The rows of the picture that a block reads: those that are there are copied, those above and below are filled. NULL: out of memory. */
@@ -264,7 +249,7 @@ static const rlx_stmt *make_block(const rows *r)
 }
 
 /* The whole of it in blocks of rows. NULL: out of memory. */
-static const rlx_stmt *write_rows(rows *r, bool own_picture)
+static const rlx_stmt *write_rows(rows *r)
 {
     rlx_channels *c = &r->c;
     rlx_context *ctx = c->ctx;
@@ -273,20 +258,19 @@ static const rlx_stmt *write_rows(rows *r, bool own_picture)
     const int sums = rlx_channel_of(ctx, c->acc, var);
     rlx_channel_member fill, sum = { .nest = rlx_as_for_stmt(c->stmts[c->at]), .lane = var };
     rlx_block_loops loops;
+    c->sums.apart = c->pictures.apart = c->pictures.window = true;
     if (!rlx_open_blocks(c, blocks < RLX_BLOCK_PARTS ? 1 : blocks / RLX_BLOCK_PARTS, &loops) ||
-        !shrink_rows(r, &c->sums, rlx_as_buffer(c->acc->buffer), (size_t)sums, c->block) || !rlx_shrink_passed(c))
+        !rlx_shrink(c, &c->sums, rlx_as_buffer(c->acc->buffer), (size_t)sums, c->block) || !rlx_shrink_passed(c))
         return NULL;
-    if (own_picture && !shrink_rows(r, &c->pictures, rlx_as_buffer(c->picture->buffer), r->dim, r->small))
+    if (c->own_picture && !rlx_shrink(c, &c->pictures, rlx_as_buffer(c->picture->buffer), r->dim, r->small))
         return NULL;
-    c->pictures.window = true;
     if (!rlx_is_channel_member(c, c->stmts[c->at - 1], rlx_as_buffer(c->acc->buffer), (size_t)sums, &fill))
         return NULL;
     const rlx_stmt *body = rlx_sched_both(ctx, rlx_in_block(c, &fill, c->size), rlx_in_block(c, &sum, c->size), c->place);
-    body = own_picture ? rlx_sched_both(ctx, make_block(r), body, c->place) : body;
+    body = c->own_picture ? rlx_sched_both(ctx, make_block(r), body, c->place) : body;
     body = rlx_sched_wrap(ctx, &loops.blocks, rlx_with_behind(c, body), c->place);
-    if (own_picture && body)
+    if (c->own_picture && body)
         body = rlx_tir_with_temporary(ctx, c->pictures.small, body, c->place);
-    c->own_picture = own_picture;
     if (body)
         rlx_drop_shrunk(c);
     return rlx_sched_wrap(ctx, &loops.parts, body, c->place);
@@ -302,7 +286,7 @@ static int64_t rows_of_block(const rows *r, int64_t each)
 }
 
 /* With c.plan, that of the sum as it is now. */
-static const rlx_stmt *lay(rows *r, int channel, size_t *first, size_t *end)
+static const rlx_stmt *lay(rows *r, size_t *first, size_t *end)
 {
     rlx_channels *c = &r->c;
     const rlx_node *picture = c->picture->buffer, *acc = c->acc->buffer;
@@ -312,23 +296,20 @@ static const rlx_stmt *lay(rows *r, int channel, size_t *first, size_t *end)
         c->picture = a->buffer == picture ? a : c->picture;
         c->acc = a->buffer == acc && a->stores ? a : c->acc;
     }
-    if (!c->picture || !c->acc || !find_lane(r, channel))
+    if (!c->picture || !c->acc || !find_lane(r))
         return NULL;
     c->first = c->at - 1;
     rlx_find_behind(c);
     if (!c->own_sums || !rlx_lanes_are_apart(c))
         return NULL;
-    const bool own = find_makers(r, c->first);
-    const rlx_buffer *p = rlx_as_buffer(picture);
-    int64_t each = 1, size;
-    for (size_t d = 0; d < p->num_shape; d++)
-        each *= d != r->dim && rlx_int_literal(p->shape[d], &size) ? size : 1;
-    c->block = each * r->height <= SMALL_ELEMENTS ? c->all : rows_of_block(r, each);
+    c->own_picture = find_makers(r, c->first);
+    const int64_t each = rlx_elements_without(c->picture, r->dim);
+    c->block = each <= SMALL_ELEMENTS / r->height ? c->all : rows_of_block(r, each);
     r->small = (c->block - 1) * r->step + r->height - (c->all - 1) * r->step;
-    if (c->block >= c->all && !(own && is_aliased(r, p)))
+    if (c->block >= c->all && !(c->own_picture && is_aliased(rlx_as_buffer(picture))))
         return NULL;
-    const rlx_stmt *out = write_rows(r, own);
-    *first = own ? c->first - 2 : c->first;
+    const rlx_stmt *out = write_rows(r);
+    *first = c->own_picture ? c->first - 2 : c->first;
     *end = c->end;
     return out;
 }
@@ -346,7 +327,7 @@ const rlx_stmt *rlx_lay_channel_rows(const rlx_channels *of, const rlx_for_stmt 
     stmts[of->at - 1] = &fill->node;
     stmts[of->at] = &sum->node;
     r.c.stmts = stmts;
-    out = lay(&r, -1, first, end);
+    out = lay(&r, first, end);
     rlx_nest_plan_free(ctx, &plan);
     return out;
 }

@@ -104,7 +104,7 @@ static bool is_lane_sum(rlx_channels *c)
            find_lane(c);
 }
 
-static int64_t elements_of(const rlx_plan_access *a, size_t without)
+int64_t rlx_elements_without(const rlx_plan_access *a, size_t without)
 {
     const rlx_buffer *b = rlx_as_buffer(a->buffer);
     int64_t all = 1, size;
@@ -312,25 +312,26 @@ static const rlx_buffer *new_buffer(const rlx_channels *c, const rlx_buffer *lik
     return rlx_buffer_new(c->ctx, like->name, like->dtype, shape, n, NULL, c->place);
 }
 
-/* The small buffer of a block: the channel where it was, or last. False: out of memory. */
 int64_t rlx_lanes_apart(int64_t lanes)
 {
     return lanes % SAME_LINES == 0 ? lanes + APART : lanes;
 }
 
-bool rlx_shrink(rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, bool turned)
+bool rlx_shrink(const rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, int64_t size)
 {
     const rlx_prim *shape[RLX_TIR_MAX_DIMS];
     size_t n = 0;
+    int64_t lanes;
     s->whole = whole;
     s->dim = dim;
-    s->turned = turned;
-    for (size_t d = 0; d < s->whole->num_shape; d++)
-        if (d != s->dim || !turned)
-            shape[n++] = d == s->dim ? rlx_int64(c->ctx, c->block) : s->whole->shape[d];
-    if (turned)
-        shape[n++] = rlx_int64(c->ctx, c->block);
-    s->small = new_buffer(c, s->whole, shape, n);
+    for (size_t d = 0; d < whole->num_shape; d++) {
+        const bool apart = s->apart && d + 1 == whole->num_shape && rlx_int_literal(whole->shape[d], &lanes);
+        if (d != dim || !s->turned)
+            shape[n++] = d == dim ? rlx_int64(c->ctx, size) : apart ? rlx_int64(c->ctx, rlx_lanes_apart(lanes)) : whole->shape[d];
+    }
+    if (s->turned)
+        shape[n++] = rlx_int64(c->ctx, size);
+    s->small = new_buffer(c, whole, shape, n);
     return s->small != NULL;
 }
 
@@ -377,16 +378,35 @@ static const rlx_node *move_access(rlx_rewriter *w, const rlx_node *n)
 }
 
 /* The nest for the channels of the block: base + l in place of the channel, l alone in what is as small as a block. NULL: out of memory. */
+const rlx_stmt *rlx_body_of(const rlx_for_stmt *nest)
+{
+    const rlx_stmt *body = &nest->node;
+    while (body->kind == RLX_NODE_FOR)
+        body = ((const rlx_for_stmt *)body)->body;
+    return body;
+}
+
+const rlx_stmt *rlx_in_loops_of(rlx_context *ctx, const rlx_for_stmt *nest, const rlx_prim *old, const rlx_prim_var *var, const rlx_prim *size,
+                                const rlx_stmt *body)
+{
+    const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
+    size_t count = 0;
+    for (const rlx_for_stmt *f = nest; f && count < RLX_PLAN_MAX_NEST; f = rlx_as_for_stmt(f->body))
+        loops[count++] = f;
+    for (size_t i = count; i-- > 0 && body;) {
+        const bool is = loops[i]->loop_var == old;
+        body = rlx_for(ctx, is ? var : rlx_as_prim_var(loops[i]->loop_var), loops[i]->min,
+                       is ? rlx_fold_cast(ctx, var->dtype, size) : loops[i]->extent, loops[i]->for_kind, body, loops[i]->place);
+    }
+    return body;
+}
+
 const rlx_stmt *rlx_in_block(const rlx_channels *c, const rlx_channel_member *m, const rlx_prim *size)
 {
     rlx_context *ctx = c->ctx;
-    const rlx_for_stmt *loops[RLX_PLAN_MAX_NEST];
     const rlx_prim_var *old = rlx_as_prim_var(m->lane);
     rlx_prim_var *lane = rlx_prim_var_new(ctx, old->name, old->dtype, old->place);
-    const rlx_stmt *body = &m->nest->node;
-    size_t count = 0;
-    for (; body->kind == RLX_NODE_FOR && count < RLX_PLAN_MAX_NEST; body = ((const rlx_for_stmt *)body)->body)
-        loops[count++] = (const rlx_for_stmt *)body;
+    const rlx_stmt *body = rlx_body_of(m->nest);
     moving move = { c, m->lane, lane ? &lane->node : NULL };
     rlx_rewriter w;
     if (!lane)
@@ -401,11 +421,7 @@ const rlx_stmt *rlx_in_block(const rlx_channels *c, const rlx_channel_member *m,
     rlx_tir_folder_init(&w, ctx);
     body = body && channel && rlx_ptrmap_put(&w.map, m->lane, (uintptr_t)channel) ? rlx_rewrite(&w, body) : NULL;
     rlx_rewriter_free(&w);
-    for (size_t i = count; i-- > 0 && body;) {
-        bool is = loops[i]->loop_var == m->lane;
-        body = rlx_for(ctx, is ? lane : rlx_as_prim_var(loops[i]->loop_var), loops[i]->min,
-                       is ? rlx_fold_cast(ctx, old->dtype, size) : loops[i]->extent, loops[i]->for_kind, body, loops[i]->place);
-    }
+    body = rlx_in_loops_of(ctx, m->nest, m->lane, lane, size, body);
     const rlx_for_stmt *shorter = body && rlx_is_int_value(size, 1) ? rlx_without_single_steps(ctx, rlx_as_for_stmt(body)) : NULL;
     return shorter ? &shorter->node : body;
 }
@@ -632,7 +648,7 @@ bool rlx_shrink_passed(rlx_channels *c)
     bool ok = true;
     for (size_t i = 0; i < c->num_passed && ok; i++)
         if (rlx_is_temporary_of_nests(c->ctx, c->params, c->passed[i].whole, c->stmts + sum, c->end - sum))
-            ok = rlx_shrink(c, &c->passed[i], c->passed[i].whole, c->passed[i].dim, false);
+            ok = rlx_shrink(c, &c->passed[i], c->passed[i].whole, c->passed[i].dim, c->block);
     return ok;
 }
 
@@ -641,10 +657,11 @@ static bool shrink_all(rlx_channels *c)
 {
     const rlx_prim *var = c->plan->loops[c->lane].var;
     bool ok = true;
+    c->pictures.turned = c->turned;
     if (c->turned || c->own_picture)
-        ok = rlx_shrink(c, &c->pictures, rlx_as_buffer(c->picture->buffer), (size_t)rlx_channel_of(c->ctx, c->picture, var), c->turned);
+        ok = rlx_shrink(c, &c->pictures, rlx_as_buffer(c->picture->buffer), (size_t)rlx_channel_of(c->ctx, c->picture, var), c->block);
     if (ok && c->own_sums)
-        ok = rlx_shrink(c, &c->sums, rlx_as_buffer(c->acc->buffer), (size_t)rlx_channel_of(c->ctx, c->acc, var), false);
+        ok = rlx_shrink(c, &c->sums, rlx_as_buffer(c->acc->buffer), (size_t)rlx_channel_of(c->ctx, c->acc, var), c->block);
     return ok && rlx_shrink_passed(c);
 }
 
@@ -703,7 +720,7 @@ void rlx_drop_shrunk(const rlx_channels *c)
 static const rlx_stmt *write_blocks(rlx_channels *c)
 {
     rlx_context *ctx = c->ctx;
-    int64_t each = elements_of(c->picture, (size_t)rlx_channel_of(ctx, c->picture, c->plan->loops[c->lane].var));
+    int64_t each = rlx_elements_without(c->picture, (size_t)rlx_channel_of(ctx, c->picture, c->plan->loops[c->lane].var));
     bool ok = true;
     rlx_block_loops around;
     c->block = c->turned ? channels_of_block(c, each) : channels_of_plain(c, each);
@@ -750,7 +767,7 @@ static const rlx_stmt *lay(rlx_channels *c)
     c->start = init ? rlx_plan_first_value(c->ctx, c->plan, init) : NULL;
     if (rlx_plan_is_unit(c->acc, c->lane) && rlx_plan_is_unit(c->picture, c->lane))
         return rlx_plan_is_unit(c->weights, c->lane) || !c->start ? NULL : write_side_by_side(c);
-    int64_t each = elements_of(c->picture, (size_t)rlx_channel_of(c->ctx, c->picture, var));
+    int64_t each = rlx_elements_without(c->picture, (size_t)rlx_channel_of(c->ctx, c->picture, var));
     c->turned = wastes_lanes(c) && each <= MOST_ELEMENTS;
     if (!c->start || c->all < LANES / 2 || !are_sizes_known(c))
         return NULL;

@@ -15,8 +15,8 @@ enum {
 typedef struct rlx_channel_member { const rlx_for_stmt *nest; const rlx_prim *lane; bool fills, covers; } rlx_channel_member;
 
 /* A buffer of which a block has a small one, and its dimension that is the channel; turned: which comes last there;
- * window: which is part of its index there. */
-typedef struct rlx_shrunk { const rlx_buffer *whole, *small; size_t dim; bool turned, window; } rlx_shrunk;
+ * window: which is part of its index there; apart: its last dimension is as rlx_lanes_apart has it. */
+typedef struct rlx_shrunk { const rlx_buffer *whole, *small; size_t dim; bool turned, window, apart; } rlx_shrunk;
 
 typedef struct rlx_channels {
     rlx_context *ctx;
@@ -41,6 +41,8 @@ typedef struct rlx_channels {
 
 /* The dimension of an access whose index is this variable, and no other index has it. -1: there is none. */
 int rlx_channel_of(rlx_context *ctx, const rlx_plan_access *a, const rlx_prim *var);
+/* Elements of a buffer but for a dimension; INT64_MAX: they are not known, or too many. */
+int64_t rlx_elements_without(const rlx_plan_access *a, size_t without);
 bool rlx_touches(const rlx_channels *c, const rlx_stmt *s, const rlx_buffer *b);
 /* Is it a nest one of whose loops is the lane of dimension dim of `of`, all along it? */
 bool rlx_is_channel_member(const rlx_channels *c, const rlx_stmt *s, const rlx_buffer *of, size_t dim, rlx_channel_member *out);
@@ -53,9 +55,14 @@ bool rlx_lanes_are_apart(const rlx_channels *c);
 /* How far places with so many lanes should lie apart, in elements: windows read several places, which may not fall on each other in the
  * nearest cache. */
 int64_t rlx_lanes_apart(int64_t lanes);
-/* The small buffer of a block: the lane where it was, or last. False: out of memory. */
-bool rlx_shrink(rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, bool turned);
+/* The small buffer of a block, `size` long along dim; the flags of s are set. False: out of memory. */
+bool rlx_shrink(const rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, int64_t size);
 bool rlx_shrink_passed(rlx_channels *c);
+/* What stands in the innermost loop of a nest; and `body` in loops like those of the nest, `var` running to `size` in place of `old`. NULL: out
+ * of memory, or body is. */
+const rlx_stmt *rlx_body_of(const rlx_for_stmt *nest);
+const rlx_stmt *rlx_in_loops_of(rlx_context *ctx, const rlx_for_stmt *nest, const rlx_prim *old, const rlx_prim_var *var, const rlx_prim *size,
+                                const rlx_stmt *body);
 /* The nest for the lanes of the block: base + l in place of the lane, l alone in what is as small as a block. NULL: out of memory. */
 const rlx_stmt *rlx_in_block(const rlx_channels *c, const rlx_channel_member *m, const rlx_prim *size);
 /* What comes from the sum, and the nests behind it, for a block, with the temporaries of it. NULL: out of memory, or `all` is. */

@@ -46,6 +46,13 @@ static double elements_of(const sizes *s)
     return (double)s->n * (double)s->c * (double)s->h * (double)s->w;
 }
 
+/* Nothing takes longer than a quarter of an hour: sums of many such stay in range. */
+static int64_t nanoseconds(double time)
+{
+    const double most = 1e12;
+    return (int64_t)(time > most ? most : time < -most ? -most : time);
+}
+
 /* ---- convolutions ------------------------------------------------------------------------------- */
 
 /* By pixels of the result, as a share of the time of the products: more channels come out than a few that go in, or not. */
@@ -91,14 +98,14 @@ int64_t rlx_layout_gain(rlx_context *ctx, const rlx_env *env, const rlx_layout_t
     if (!sizes_of(joined ? result : rlx_leaf_sinfo(ctx, env, call->args[0]), turn->from, &data))
         return 0;
     if (!anchor)
-        return (int64_t)(-OTHERS_COST * elements_of(&data));
+        return nanoseconds(-OTHERS_COST * elements_of(&data));
     if (!sizes_of(result, turn->from, &out) ||
         !sizes_of(rlx_leaf_sinfo(ctx, env, call->args[1]), rlx_attr_text(rlx_call_attr(call, "kernel_layout")), &weights))
         return 0;
-    return (int64_t)gain_of_conv(&data, &out, &weights, rlx_attr_as_int(rlx_call_attr(call, "groups"), 1));
+    return nanoseconds(gain_of_conv(&data, &out, &weights, rlx_attr_as_int(rlx_call_attr(call, "groups"), 1)));
 }
 
-/* ns an element, and ns of a kernel of its own; what computes the tensor may not be one with what reads it any more. */
+/* An element, and a kernel of its own, in ns; what computes the tensor may not be one with what reads it any more. */
 #define TURN_COST .8
 #define TURN_KERNEL 2000
 
@@ -117,5 +124,5 @@ int64_t rlx_layout_cost_of_turn(const rlx_layout_turn *turn, const rlx_sinfo *te
         moves |= size != 1 && turn->order[i] < last;
         last = size != 1 ? turn->order[i] : last;
     }
-    return moves && all < 1e12 ? (int64_t)(TURN_COST * all) + TURN_KERNEL : moves ? INT32_MAX : 0;
+    return moves ? nanoseconds(TURN_COST * all + TURN_KERNEL) : 0;
 }
