@@ -48,22 +48,22 @@ static void transpose_pairs(uint32_t *d, int64_t d_step, const uint32_t *s, int6
  *     b0 b1 b2 b3   ->   a2 c2 a3 c3   ->   a1 b1 c1 d1
  *     c0 c1 c2 c3        b0 d0 b1 d1        a2 b2 c2 d2
  *     d0 d1 d2 d3        b2 d2 b3 d3        a3 b3 c3 d3  */
-#define TURN_SQUARE(name, T, ROUNDS, LOW, HIGH, EACH)                                          \
-    static void turn_square_##name(T *d, int64_t d_step, const T *s, int64_t s_step)           \
-    {                                                                                          \
-        enum { N = 1 << ROUNDS };                                                              \
-        typedef RLX_VECTOR(T, 16) line;                                                        \
-        line at[2][N];                                                                         \
-        EACH for (int i = 0; i < N; i++) at[0][i] = *(const line *)(s + i * s_step);     \
-        EACH for (int round = 0; round < ROUNDS; round++) {                                         \
-            const line *from = at[round & 1];                                                  \
-            line *to = at[~round & 1];                                                         \
-            EACH for (int i = 0; i < N / 2; i++) {                                       \
-                to[2 * i] = RLX_SHUFFLE(from[i], from[i + N / 2], LOW);                        \
-                to[2 * i + 1] = RLX_SHUFFLE(from[i], from[i + N / 2], HIGH);                   \
-            }                                                                                  \
-        }                                                                                      \
-        EACH for (int i = 0; i < N; i++) *(line *)(d + i * d_step) = at[ROUNDS & 1][i];  \
+#define TURN_SQUARE(name, T, ROUNDS, LOW, HIGH, EACH)                                   \
+    static void turn_square_##name(T *d, int64_t d_step, const T *s, int64_t s_step)    \
+    {                                                                                   \
+        enum { N = 1 << ROUNDS };                                                       \
+        typedef RLX_VECTOR(T, 16) line;                                                 \
+        line at[2][N];                                                                  \
+        EACH for (int i = 0; i < N; i++) at[0][i] = *(const line *)(s + i * s_step);    \
+        EACH for (int round = 0; round < ROUNDS; round++) {                             \
+            const line *from = at[round & 1];                                           \
+            line *to = at[~round & 1];                                                  \
+            EACH for (int i = 0; i < N / 2; i++) {                                      \
+                to[2 * i] = RLX_SHUFFLE(from[i], from[i + N / 2], LOW);                 \
+                to[2 * i + 1] = RLX_SHUFFLE(from[i], from[i + N / 2], HIGH);            \
+            }                                                                           \
+        }                                                                               \
+        EACH for (int i = 0; i < N; i++) *(line *)(d + i * d_step) = at[ROUNDS & 1][i]; \
     }
 #define ALTERNATE_8(a) a, a + 8, a + 1, a + 9, a + 2, a + 10, a + 3, a + 11
 #define ALTERNATE_16(a) a, a + 16, a + 1, a + 17, a + 2, a + 18, a + 3, a + 19, a + 4, a + 20, a + 5, a + 21, a + 6, a + 22, a + 7, a + 23
