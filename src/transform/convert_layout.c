@@ -16,7 +16,7 @@
 #include "transform/minimal_cut.h"
 #include "transform/transform_int.h"
 
-#define WANTED INT64_C(1000000000)       /* ns: what stays though it was asked for costs more than all else */
+#define WANTED INT64_C(100000000000000)       /* ns: what stays though it was asked for costs more than all else */
 
 /* A binding that may turn. */
 typedef struct turnable {

@@ -46,10 +46,10 @@ static double elements_of(const sizes *s)
     return (double)s->n * (double)s->c * (double)s->h * (double)s->w;
 }
 
-/* Nothing takes longer than a quarter of an hour: sums of many such stay in range. */
+/* Nothing counts for more than a second: sums of many such stay in range, and below what is asked for. */
 static int64_t nanoseconds(double time)
 {
-    const double most = 1e12;
+    const double most = 1e9;
     return (int64_t)(time > most ? most : time < -most ? -most : time);
 }
 
