@@ -238,7 +238,8 @@ static const rlx_stmt *make_block(const rows *r)
     const rlx_prim *zero = rlx_int64(ctx, 0), *small = rlx_int64(ctx, r->small),
                    *base = rlx_fold_mul(ctx, r->c.base, rlx_int64(ctx, r->step)),
                    *top = base ? rlx_fold_sub(ctx, base, rlx_int64(ctx, r->copy.from[r->dim])) : NULL, /* row of the copied one at 0 */
-                   *from = top ? rlx_greatest(ctx, zero, top) : NULL, *at = from ? rlx_fold_sub(ctx, from, top) : NULL,
+                   *from = top ? rlx_greatest(ctx, zero, top) : NULL,
+                   *at = from ? rlx_least(ctx, small, rlx_fold_sub(ctx, from, top)) : NULL, /* all of it may be above */
                    *left = from ? rlx_fold_sub(ctx, rlx_int64(ctx, r->copy.size[r->dim]), from) : NULL,
                    *fits = at ? rlx_fold_sub(ctx, small, at) : NULL,
                    *count = left && fits ? rlx_greatest(ctx, zero, rlx_least(ctx, left, fits)) : NULL,
@@ -321,13 +322,13 @@ const rlx_stmt *rlx_lay_channel_rows(const rlx_channels *of, const rlx_for_stmt 
     rows r = { .c = { .ctx = ctx, .params = of->params, .count = of->count, .at = of->at, .plan = &plan, .place = of->place, .start = of->start,
                       .picture = of->picture, .acc = of->acc } };
     const rlx_stmt **stmts = rlx_new(ctx, (of->count + 1) * sizeof *stmts), *out = NULL;
-    if (!stmts || !rlx_plan_nest(ctx, &rlx_plan_everywhere, sum, &plan))
+    if (!stmts)
         return NULL;
     memcpy(stmts, of->stmts, of->count * sizeof *stmts);
     stmts[of->at - 1] = &fill->node;
     stmts[of->at] = &sum->node;
     r.c.stmts = stmts;
-    out = lay(&r, first, end);
+    out = rlx_plan_nest(ctx, &rlx_plan_everywhere, sum, &plan) ? lay(&r, first, end) : NULL;
     rlx_nest_plan_free(ctx, &plan);
     return out;
 }

@@ -19,14 +19,16 @@
  * others write the same places in each. Every sum keeps its steps.
  *
  * Where channels lie side by side already (NHWC), the weights alone are turned. Where vectors along the rows are fine nothing is, but the loop
- * over blocks is the same: what the nests hand each other stays near, and threads share one loop in place of several.
+ * over blocks is the same: what the nests hand each other stays near, and threads share one loop in place of several. Weights that are
+ * constant are turned when the program is built.
  */
 #include "schedule/channels_int.h"
 
 enum {
     LANES = 16,              /* channels of a block: a multiple of it, or all */
     NEAR_ELEMENTS = 6144,    /* of the pictures of a block, about */
-    LARGE_PICTURE = 512,     /* elements: 16 of them leave the nearest cache, so that what fills them is dear */
+    LANES_ELEMENTS = 12288,  /* likewise where nothing is turned */
+    LARGE_PICTURE = 512,     /* elements: 16 of them leave the nearest cache, so that what fills them is dear, and rows are better blocks */
     MOST_ELEMENTS = 5120,    /* of a picture with its borders: 16 larger ones leave the next cache, too */
     SHORT_ROW = 8,           /* elements of a row: most of a vector is empty */
     PLAIN_ELEMENTS = 8192,   /* of the pictures of a block that is not turned */
@@ -463,7 +465,7 @@ static bool is_part(const rlx_channels *c, size_t i, bool steps)
     return (int)i != c->lane && c->plan->loops[i].determined != steps;
 }
 
-/* A buffer of these loops, the channel last, and its indices. */
+/* A buffer of these loops, the channel last, and its indices. So many channels have room as a block has. */
 static const rlx_buffer *by_loops(const rlx_channels *c, const loops *l, const rlx_plan_access *a, bool steps, const rlx_prim **at,
                                   size_t *count)
 {
@@ -515,35 +517,97 @@ static const rlx_stmt *turn(const rlx_channels *c, const rlx_plan_access *a, con
     return body ? close_loops(c, &l, steps, false, body) : NULL;
 }
 
+/* Weights as the sum reads them: `buffer`, of all channels or of those of a block; NULL: as they are. make: what turns them. */
+typedef struct turned_weights { const rlx_buffer *buffer; bool of_all; const rlx_stmt *make; } turned_weights;
+
+/* 0 for all channels that there is room for, of which some are none. NULL: out of memory. */
+static const rlx_stmt *fill_room(const rlx_channels *c, const rlx_buffer *buffer)
+{
+    rlx_channels room = *c;
+    const rlx_prim *at[RLX_TIR_MAX_DIMS], *zero = rlx_float(c->ctx, RELAX_FLOAT32, 0);
+    const rlx_stmt *body = NULL;
+    size_t n;
+    loops l;
+    room.size = rlx_int64(c->ctx, rlx_lanes_apart(c->block));
+    bool ok = open_loops(&room, &l);
+    rlx_rewriter_free(&l.r);
+    if (ok && zero && by_loops(&room, &l, c->weights, true, at, &n))
+        body = rlx_store(c->ctx, buffer, zero, at, n, c->place);
+    return body ? close_loops(&room, &l, true, true, body) : NULL;
+}
+
+/* What is constant is turned once for all. False: out of memory. */
+static bool turn_weights(rlx_channels *c, turned_weights *out)
+{
+    const rlx_channels block = *c;
+    const rlx_buffer *from = rlx_as_buffer(c->weights->buffer);
+    const int param = rlx_panel_param(c->params, from);
+    *out = (turned_weights){ .of_all = param >= 0 };
+    if (rlx_plan_is_unit(c->weights, c->lane))
+        return true;
+    if (out->of_all) {
+        c->block = c->all;
+        c->base = rlx_int64(c->ctx, 0);
+        c->size = rlx_int64(c->ctx, c->all);
+    }
+    const rlx_stmt *make = turn(c, c->weights, from, false, true, &out->buffer);
+    if (make && out->of_all && rlx_lanes_apart(c->all) != c->all)
+        make = rlx_sched_both(c->ctx, fill_room(c, out->buffer), make, c->place);
+    c->block = block.block;
+    c->base = block.base;
+    c->size = block.size;
+    if (out->of_all)
+        return make && rlx_take_panels(c->ctx, c->params, param, out->buffer, make);
+    out->make = make;
+    return make != NULL;
+}
+
+/* Indices in what is as small as a block. Their number. */
+static size_t indices_in_small(const loops *l, const rlx_channels *c, const rlx_shrunk *s, size_t count, const rlx_prim **at)
+{
+    size_t n = 0;
+    for (size_t d = 0; d < count; d++)
+        if (d != s->dim || !s->small || !s->turned)
+            at[n++] = d == s->dim && s->small ? l->at[c->lane].var : at[d];
+    if (s->small && s->turned)
+        at[n++] = l->at[c->lane].var;
+    return n;
+}
+
+/* The weights of a step. NULL: out of memory. */
+static const rlx_prim *load_weights(const rlx_channels *c, loops *l, const turned_weights *w)
+{
+    const rlx_prim *at[RLX_TIR_MAX_DIMS];
+    size_t n;
+    if (!w->buffer)
+        return indices_in(c, l, c->weights, at) ? rlx_load(c->ctx, rlx_as_buffer(c->weights->buffer), at, c->weights->num_indices) : NULL;
+    if (!by_loops(c, l, c->weights, true, at, &n))
+        return NULL;
+    if (w->of_all)
+        at[n - 1] = rlx_fold_add(c->ctx, c->base, at[n - 1]);
+    return at[n - 1] ? rlx_load(c->ctx, w->buffer, at, n) : NULL;
+}
+
 /* The sum itself; sums NULL: where it was. *fill: what gives it its first values. NULL: out of memory. */
-static const rlx_stmt *sum_up(const rlx_channels *c, const rlx_buffer *weights, const rlx_buffer *sums, const rlx_stmt **fill)
+static const rlx_stmt *sum_up(const rlx_channels *c, const turned_weights *weights, const rlx_buffer *sums, const rlx_stmt **fill)
 {
     rlx_context *ctx = c->ctx;
     const rlx_buffer *picture = c->pictures.small ? c->pictures.small : rlx_as_buffer(c->picture->buffer);
-    const rlx_prim *at[RLX_TIR_MAX_DIMS], *of[RLX_TIR_MAX_DIMS], *to[RLX_TIR_MAX_DIMS], *terms[3];
-    size_t n, k = 0, m;
+    const rlx_prim *at[RLX_TIR_MAX_DIMS], *to[RLX_TIR_MAX_DIMS], *terms[3] = { NULL };
     loops l;
-    if (!open_loops(c, &l) || !indices_in(c, &l, c->picture, at) || !indices_in(c, &l, c->acc, to) ||
-        !by_loops(c, &l, c->weights, true, of, &m)) {
-        rlx_rewriter_free(&l.r);
-        return NULL;
-    }
+    if (open_loops(c, &l) && indices_in(c, &l, c->picture, at) && indices_in(c, &l, c->acc, to))
+        terms[1] = load_weights(c, &l, weights);
     rlx_rewriter_free(&l.r);
-    n = c->picture->num_indices;
-    if (c->pictures.small) {
-        n = 0;
-        for (size_t d = 0; d < c->picture->num_indices; d++)
-            if (d != c->pictures.dim)
-                at[n++] = at[d];
-        at[n++] = l.at[c->lane].var;
-    }
-    size_t num_to = c->acc->num_indices;
+    if (!terms[1])
+        return NULL;
+    const size_t n = indices_in_small(&l, c, &c->pictures, c->picture->num_indices, at);
+    size_t num_to = indices_in_small(&l, c, &c->sums, c->acc->num_indices, to);
     if (sums && !by_loops(c, &l, c->acc, false, to, &num_to))
         return NULL;
-    sums = sums ? sums : rlx_as_buffer(c->acc->buffer);
-    terms[k++] = rlx_load(ctx, picture, at, n);
-    terms[k++] = rlx_load(ctx, weights, of, m);
-    terms[k++] = rlx_load(ctx, sums, to, num_to);
+    if (!sums)
+        sums = c->sums.small ? c->sums.small : rlx_as_buffer(c->acc->buffer);
+    terms[0] = rlx_load(ctx, picture, at, n);
+    terms[2] = rlx_load(ctx, sums, to, num_to);
     const rlx_prim *value = rlx_prim_call_z(ctx, RELAX_FLOAT32, "fma", terms, 3);
     const rlx_stmt *body = value ? rlx_store(ctx, sums, value, to, num_to, c->place) : NULL;
     body = rlx_sched_wrap(ctx, &l.at[c->lane], body, c->place);
@@ -600,23 +664,38 @@ static const rlx_stmt *turn_pictures(const rlx_channels *c)
     return body;
 }
 
-/* The sums of a block with channels that are lanes. NULL: out of memory. */
-static const rlx_stmt *write_turned(rlx_channels *c)
+/* What turns the weights of a block, in front of `all`. NULL: out of memory, or all is. */
+static const rlx_stmt *with_weights(const rlx_channels *c, const turned_weights *w, const rlx_stmt *all)
+{
+    if (!w->make || !all)
+        return all;
+    all = rlx_sched_both(c->ctx, w->make, all, c->place);
+    return all ? rlx_tir_with_temporary(c->ctx, w->buffer, all, c->place) : NULL;
+}
+
+/* The sums of a block with channels that become lanes. NULL: out of memory. */
+static const rlx_stmt *write_turned(rlx_channels *c, const turned_weights *w)
 {
     bool ok = true;
-    const rlx_buffer *weights = NULL, *sums = NULL;
+    const rlx_buffer *sums = NULL;
     const rlx_stmt *fill = NULL;
     const rlx_stmt *made = c->own_picture ? make_pictures(c, c->first + c->fills, c->at - 1, c->size, &ok) : turn_pictures(c),
-                   *turned = turn(c, c->weights, rlx_as_buffer(c->weights->buffer), false, true, &weights),
                    *back = turn(c, c->acc, c->own_sums ? c->sums.small : rlx_as_buffer(c->acc->buffer), true, false, &sums);
-    if (!ok || !turned || !back)
+    if (!ok || !back)
         return NULL;
-    const rlx_stmt *all = then(c, made, turned);
-    const rlx_stmt *sum = sum_up(c, weights, sums, &fill);
-    all = rlx_sched_both(c->ctx, all, rlx_sched_both(c->ctx, fill, sum, c->place), c->place);
-    all = rlx_sched_both(c->ctx, all, back, c->place);
-    all = rlx_tir_with_temporary(c->ctx, sums, all, c->place);
-    return rlx_tir_with_temporary(c->ctx, weights, all, c->place);
+    const rlx_stmt *sum = sum_up(c, w, sums, &fill);
+    const rlx_stmt *all = sum ? then(c, made, rlx_sched_both(c->ctx, fill, sum, c->place)) : NULL;
+    all = rlx_sched_both(c->ctx, with_weights(c, w, all), back, c->place);
+    return all ? rlx_tir_with_temporary(c->ctx, sums, all, c->place) : NULL;
+}
+
+/* Likewise with channels that are lanes already. */
+static const rlx_stmt *write_lanes(rlx_channels *c, const turned_weights *w)
+{
+    bool ok = true;
+    const rlx_stmt *fill = NULL, *sum = sum_up(c, w, NULL, &fill),
+                   *made = c->own_picture ? make_pictures(c, c->first + c->fills, c->at - 1, c->size, &ok) : NULL;
+    return sum && ok ? with_weights(c, w, then(c, made, rlx_sched_both(c->ctx, fill, sum, c->place))) : NULL;
 }
 
 /* The sums of a block as they are. NULL: out of memory. */
@@ -690,6 +769,17 @@ static int64_t channels_of_block(const rlx_channels *c, int64_t each)
     return most;
 }
 
+/* Likewise where they are lanes already: an odd number of LANES, so that the rows of a picture do not fall on each other in the cache. */
+static int64_t lanes_of_block(const rlx_channels *c, int64_t each)
+{
+    const int64_t most = LANES_ELEMENTS / each / LANES, odd = most < 1 ? 1 : most - (most % 2 == 0);
+    for (int64_t b = odd; b > odd / 2; b -= 2)
+        if (c->all % (b * LANES) == 0)
+            return b * LANES;
+    const int64_t blocks = (c->all - 1) / (odd * LANES) + 1, alike = (c->all - 1) / (blocks * LANES) + 1;
+    return (alike | 1) * LANES;
+}
+
 bool rlx_open_blocks(rlx_channels *c, int64_t part, rlx_block_loops *out)
 {
     rlx_context *ctx = c->ctx;
@@ -717,18 +807,16 @@ void rlx_drop_shrunk(const rlx_channels *c)
             rlx_drop_temporary(c->ctx, c->params, c->passed[i].whole);
 }
 
-static const rlx_stmt *write_blocks(rlx_channels *c)
+/* In blocks of c->block channels, `part` of them together. NULL: out of memory. */
+static const rlx_stmt *write_blocks(rlx_channels *c, int64_t part)
 {
     rlx_context *ctx = c->ctx;
-    int64_t each = rlx_elements_without(c->picture, (size_t)rlx_channel_of(ctx, c->picture, c->plan->loops[c->lane].var));
     bool ok = true;
     rlx_block_loops around;
-    c->block = c->turned ? channels_of_block(c, each) : channels_of_plain(c, each);
-    int64_t blocks = (c->all + c->block - 1) / c->block,
-            part = c->turned && each > LARGE_PICTURE ? (blocks + 1) / 2 : blocks < RLX_BLOCK_PARTS ? 1 : blocks / RLX_BLOCK_PARTS;
-    if (!rlx_open_blocks(c, part, &around) || !shrink_all(c))
+    turned_weights weights = { NULL };
+    if (!rlx_open_blocks(c, part, &around) || !shrink_all(c) || ((c->turned || c->lanes) && !turn_weights(c, &weights)))
         return NULL;
-    const rlx_stmt *sums = c->turned ? write_turned(c) : write_plain(c),
+    const rlx_stmt *sums = c->turned ? write_turned(c, &weights) : c->lanes ? write_lanes(c, &weights) : write_plain(c),
                    *body = rlx_sched_wrap(ctx, &around.blocks, rlx_with_behind(c, sums), c->place),
                    *fills = make_pictures(c, c->first, c->first + c->fills, rlx_int64(ctx, c->block), &ok);
     body = ok && body ? then(c, fills, body) : NULL;
@@ -738,24 +826,66 @@ static const rlx_stmt *write_blocks(rlx_channels *c)
     return rlx_sched_wrap(ctx, &around.parts, body, c->place);
 }
 
-/* Channels that lie side by side: the weights alone are turned, once; rows come in blocks if what is around them allows it. */
-static const rlx_stmt *write_side_by_side(rlx_channels *c)
+/* How many blocks are a part, which has a picture: where that is large, few have one. */
+static int64_t blocks_of_part(const rlx_channels *c, int64_t each)
 {
-    const rlx_buffer *weights = NULL;
+    const int64_t blocks = (c->all + c->block - 1) / c->block;
+    if (c->turned && each > LARGE_PICTURE)
+        return (blocks + 1) / 2;
+    return blocks < RLX_BLOCK_PARTS ? 1 : blocks / RLX_BLOCK_PARTS;
+}
+
+/* Channels that lie side by side: the weights alone are turned, once; rows come in blocks if what is around them allows it. */
+static const rlx_stmt *write_rows(rlx_channels *c)
+{
+    turned_weights weights;
     const rlx_stmt *fill = NULL;
     c->first = c->at - 1;
     c->end = c->at + 1;
     c->block = c->all;
+    c->own_picture = c->own_sums = false;
     c->base = rlx_int64(c->ctx, 0);
     c->size = rlx_int64(c->ctx, c->all);
-    const rlx_stmt *turned = turn(c, c->weights, rlx_as_buffer(c->weights->buffer), false, true, &weights),
-                   *sum = turned ? sum_up(c, weights, NULL, &fill) : NULL, *body = NULL;
+    const rlx_stmt *sum = turn_weights(c, &weights) ? sum_up(c, &weights, NULL, &fill) : NULL, *body = NULL;
     if (sum && fill)
         body = rlx_lay_channel_rows(c, rlx_as_for_stmt(fill), rlx_as_for_stmt(sum), &c->first, &c->end);
-    if (!body && !c->ctx->diags.out_of_memory)
+    if (!body && !c->ctx->diags.out_of_memory && weights.buffer) /* else the sum is as it was, and would be met again */
         body = rlx_sched_both(c->ctx, fill, sum, c->place);
-    body = rlx_sched_both(c->ctx, turned, body, c->place);
-    return body ? rlx_tir_with_temporary(c->ctx, weights, body, c->place) : NULL;
+    return with_weights(c, &weights, body);
+}
+
+static bool is_normalizing(const rlx_channels *c, const rlx_stmt *s)
+{
+    rlx_nest_plan plan;
+    const bool is = rlx_plan_nest(c->ctx, &rlx_plan_everywhere, rlx_as_for_stmt(s), &plan) && plan.form == RLX_PLAN_NORMALIZE;
+    rlx_nest_plan_free(c->ctx, &plan);
+    return is;
+}
+
+/* The last nests of a block store to rows of all channels, of which it has a part: one instruction does that as fast, but strips
+ * are better off behind the blocks, where they are as long as all that there is. */
+static void leave_strips_behind(rlx_channels *c)
+{
+    const size_t end = c->end;
+    while (c->end > c->at + 1 && !is_normalizing(c, c->stmts[c->end - 1]))
+        c->end--;
+    if (c->end < end)
+        c->own_sums = c->end > c->at + 1 && rlx_is_temporary_of_nests(c->ctx, c->params, rlx_as_buffer(c->acc->buffer),
+                                                                     c->stmts + c->at - 1, c->end - c->at + 1);
+    if (!c->own_sums)
+        leave_those_behind(c);
+}
+
+/* Channels that lie side by side, of small pictures in blocks of channels: all of a block is near then, and its own thread's. */
+static const rlx_stmt *write_side_by_side(rlx_channels *c, int64_t each)
+{
+    if (each <= LARGE_PICTURE && c->all >= 2 * LANES && are_sizes_known(c)) {
+        find_members(c);
+        leave_strips_behind(c);
+        c->block = lanes_of_block(c, each);
+        c->lanes = c->own_picture && c->block < c->all && rlx_lanes_are_apart(c);
+    }
+    return c->lanes ? write_blocks(c, blocks_of_part(c, each)) : write_rows(c);
 }
 
 /* The statements [first, end) as one; NULL: they stay as they are, or out of memory. */
@@ -765,16 +895,19 @@ static const rlx_stmt *lay(rlx_channels *c)
     const rlx_for_stmt *init = c->at > 0 ? rlx_as_for_stmt(c->stmts[c->at - 1]) : NULL;
     init = init ? rlx_without_single_steps(c->ctx, init) : NULL;
     c->start = init ? rlx_plan_first_value(c->ctx, c->plan, init) : NULL;
-    if (rlx_plan_is_unit(c->acc, c->lane) && rlx_plan_is_unit(c->picture, c->lane))
-        return rlx_plan_is_unit(c->weights, c->lane) || !c->start ? NULL : write_side_by_side(c);
     int64_t each = rlx_elements_without(c->picture, (size_t)rlx_channel_of(c->ctx, c->picture, var));
+    if (rlx_plan_is_unit(c->acc, c->lane) && rlx_plan_is_unit(c->picture, c->lane))
+        return c->start ? write_side_by_side(c, each) : NULL;
     c->turned = wastes_lanes(c) && each <= MOST_ELEMENTS;
     if (!c->start || c->all < LANES / 2 || !are_sizes_known(c))
         return NULL;
     find_members(c);
     if (c->own_sums && !rlx_lanes_are_apart(c))
         leave_those_behind(c);
-    return rlx_lanes_are_apart(c) && (c->turned || c->own_picture || c->own_sums) ? write_blocks(c) : NULL;
+    if (!rlx_lanes_are_apart(c) || !(c->turned || c->own_picture || c->own_sums))
+        return NULL;
+    c->block = c->turned ? channels_of_block(c, each) : channels_of_plain(c, each);
+    return write_blocks(c, blocks_of_part(c, each));
 }
 
 bool rlx_lay_channels(rlx_context *ctx, const rlx_panel_params *params, const rlx_stmt **stmts, size_t *count)

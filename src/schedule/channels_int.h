@@ -28,7 +28,7 @@ typedef struct rlx_channels {
     int lane;
     const rlx_plan_access *acc, *picture, *weights;
     int64_t all, block;              /* channels */
-    bool turned;                     /* channels become lanes; else blocks are as they are, and near */
+    bool turned, lanes;              /* channels become lanes, or are; else blocks are as they are, and near */
     rlx_place place;
     const rlx_prim *start;           /* what sums begin with; NULL: it is there */
     bool own_picture, own_sums;      /* temporaries that the statements alone touch */
