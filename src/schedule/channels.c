@@ -319,6 +319,10 @@ int64_t rlx_lanes_apart(int64_t lanes)
     return lanes % SAME_LINES == 0 ? lanes + APART : lanes;
 }
 
+/* How far places of a block lie apart whose channels are lanes: an odd number of lines, so that neighbours are in banks of the cache
+ * that are read at once. */
+static int64_t lanes_apart_in_block(const rlx_channels *c) { return c->block / LANES % 2 ? c->block : c->block + LANES; }
+
 bool rlx_shrink(const rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, size_t dim, int64_t size)
 {
     const rlx_prim *shape[RLX_TIR_MAX_DIMS];
@@ -329,7 +333,7 @@ bool rlx_shrink(const rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, s
     for (size_t d = 0; d < whole->num_shape; d++) {
         const bool apart = s->apart && d + 1 == whole->num_shape && rlx_int_literal(whole->shape[d], &lanes);
         if (d != dim || !s->turned)
-            shape[n++] = d == dim ? rlx_int64(c->ctx, size) : apart ? rlx_int64(c->ctx, rlx_lanes_apart(lanes)) : whole->shape[d];
+            shape[n++] = d == dim ? rlx_int64(c->ctx, c->lanes ? lanes_apart_in_block(c) : size) : apart ? rlx_int64(c->ctx, rlx_lanes_apart(lanes)) : whole->shape[d];
     }
     if (s->turned)
         shape[n++] = rlx_int64(c->ctx, size);
@@ -769,15 +773,15 @@ static int64_t channels_of_block(const rlx_channels *c, int64_t each)
     return most;
 }
 
-/* Likewise where they are lanes already: an odd number of LANES, so that the rows of a picture do not fall on each other in the cache. */
+/* Likewise where they are lanes already: blocks that two threads share evenly. */
 static int64_t lanes_of_block(const rlx_channels *c, int64_t each)
 {
-    const int64_t most = LANES_ELEMENTS / each / LANES, odd = most < 1 ? 1 : most - (most % 2 == 0);
-    for (int64_t b = odd; b > odd / 2; b -= 2)
-        if (c->all % (b * LANES) == 0)
+    const int64_t near = LANES_ELEMENTS / each / LANES, most = near < 1 ? 1 : near;
+    for (int64_t b = most; b > most / 2; b--)
+        if (c->all % (2 * b * LANES) == 0)
             return b * LANES;
-    const int64_t blocks = (c->all - 1) / (odd * LANES) + 1, alike = (c->all - 1) / (blocks * LANES) + 1;
-    return (alike | 1) * LANES;
+    const int64_t pairs = (c->all - 1) / (2 * most * LANES) + 1;
+    return ((c->all - 1) / (2 * pairs * LANES) + 1) * LANES;
 }
 
 bool rlx_open_blocks(rlx_channels *c, int64_t part, rlx_block_loops *out)
@@ -818,7 +822,7 @@ static const rlx_stmt *write_blocks(rlx_channels *c, int64_t part)
         return NULL;
     const rlx_stmt *sums = c->turned ? write_turned(c, &weights) : c->lanes ? write_lanes(c, &weights) : write_plain(c),
                    *body = rlx_sched_wrap(ctx, &around.blocks, rlx_with_behind(c, sums), c->place),
-                   *fills = make_pictures(c, c->first, c->first + c->fills, rlx_int64(ctx, c->block), &ok);
+                   *fills = make_pictures(c, c->first, c->first + c->fills, rlx_int64(ctx, c->lanes ? lanes_apart_in_block(c) : c->block), &ok);
     body = ok && body ? then(c, fills, body) : NULL;
     body = body && c->pictures.small ? rlx_tir_with_temporary(ctx, c->pictures.small, body, c->place) : body;
     if (body)
