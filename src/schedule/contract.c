@@ -383,7 +383,7 @@ static bool has_outer(const rlx_tiling *t)
 }
 
 /* Columns that are packed here are packed by the thread that uses them, if there is more than one tile of them, which costs
- * nothing unless rows are packed for each. Wide tiles stay if there are four or six: their strips are worth more than an end that is even. */
+ * nothing unless rows are packed for each. */
 static int64_t even_columns(const rlx_tiling *t)
 {
     const int64_t tile = t->column_tile;
@@ -393,7 +393,7 @@ static int64_t even_columns(const rlx_tiling *t)
     if (!rlx_int_literal(t->column.lanes.extent, &lanes))
         return tile;
     count = tiles_of(lanes, tile);
-    if (count > MOST_EVEN || (tile > RLX_COLUMN_TILE ? count < 2 || (count > 2 && count % 2 == 0) : count < 2 && !own))
+    if (count > MOST_EVEN || (count < 2 && (tile > RLX_COLUMN_TILE || !own)))
         return tile;
     return even_tiles(lanes, tile, RLX_COLUMN_PANEL, own ? 2 * count : count + count % 2);
 }
