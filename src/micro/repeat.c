@@ -57,7 +57,7 @@ RLX_ALWAYS_INLINE u32x4 load_bytes(const char *s, int64_t pixel)
     return (u32x4)RLX_SHUFFLE(at[0], at[1], ALTERNATE);
 }
 
-/*- Channels of pixels side by side, up to four of 1 or 4 bytes, become rows: d[c][k] = s[k][c]. What a pixel lacks of four channels is the
+/* Channels of pixels side by side, up to four of 1 or 4 bytes, become rows: d[c][k] = s[k][c]. What a pixel lacks of four channels is the
  * next pixel, stored first where the last channel comes then. The last pixels, some of which are moved twice, are read from a copy. */
 RLX_ALWAYS_INLINE void move_channels(char *d, const char *s, size_t size, const rlx_micro_box *b)
 {
