@@ -88,6 +88,21 @@ RLX_ALWAYS_INLINE void move_channels(char *d, const char *s, size_t size, const 
     }
 }
 
+/* Three rows of words become pixels: d[k][c] = s[c][k] for k < n. What is stored behind a pixel is overwritten by the next one, which there is. */
+static void join_channels(uint32_t *d, const uint32_t *s, int64_t step, int64_t n)
+{
+    for (; n > 4; n -= 4, s += 4, d += 12) {
+        u32x4 a = *(const u32x4 *)s, b = *(const u32x4 *)(s + step), c = *(const u32x4 *)(s + 2 * step);
+        u32x4 ab = RLX_SHUFFLE(a, b, 0, 4, 1, 5), ab_high = RLX_SHUFFLE(a, b, 2, 6, 3, 7);
+        *(u32x4 *)d = RLX_SHUFFLE(ab, c, 0, 1, 4, 5);
+        *(u32x4 *)(d + 3) = RLX_SHUFFLE(ab, c, 2, 3, 5, 6);
+        *(u32x4 *)(d + 6) = RLX_SHUFFLE(ab_high, c, 0, 1, 6, 7);
+        *(u32x4 *)(d + 9) = RLX_SHUFFLE(ab_high, c, 2, 3, 7, 7);
+    }
+    for (; n > 0; n--, s++, d += 3)
+        d[0] = s[0], d[1] = s[step], d[2] = s[2 * step];
+}
+
 /* Rows of one element each, rows backwards, each element twice, a few rows that take turns. False: it is nothing of that. */
 bool rlx_micro_move_rows(void *to, const void *from, size_t size, const rlx_micro_box *b)
 {
@@ -101,6 +116,10 @@ bool rlx_micro_move_rows(void *to, const void *from, size_t size, const rlx_micr
             move_channels(d, s, 1, b);
         else
             move_channels(d, s, 4, b);
+        return true;
+    }
+    if (size == 4 && n == 3 && b->dst_stride[3] == 1 && b->dst_stride[2] == 3 && b->src_stride[2] == 1) {
+        join_channels(to, from, step, b->extent[2]);
         return true;
     }
     if (twice)

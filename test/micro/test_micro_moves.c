@@ -128,6 +128,11 @@ static void planes_of_pixels(rlx_micro_box *b)
     b->dst_stride[1] = b->extent[2] * b->dst_stride[2];
     b->src_stride[2] = 1, b->src_stride[3] = b->extent[2] + (once_in(4) ? 1 : 0);
     b->src_stride[1] = b->extent[3] * b->src_stride[3];
+    if (once_in(3)) /* or the other way */
+        for (int i = 1; i < 4; i++) {
+            const int64_t step = b->dst_stride[i];
+            b->dst_stride[i] = b->src_stride[i], b->src_stride[i] = step;
+        }
 }
 
 static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
