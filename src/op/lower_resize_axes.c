@@ -1,5 +1,5 @@
-/*- lower_resize_axes.c: any axes of a tensor at another size, as ONNX's Resize: one axis after the other, the last
- * first.
+/*- lower_resize_axes.c: any axes of a tensor at another size, as ONNX's Resize: one axis after the other, in the order of
+ * rlx_resize_order.
  *
  *     index[k, o], weight[k, o]      for each place o along the axis: the elements of data that it is made of, and
  *                                    their shares
@@ -428,35 +428,20 @@ static bool read_call(resize *r, rlx_lower_request *l)
     return true;
 }
 
-/* Is axis number `item` of the list known to become shorter? */
-static bool shrinks(const resize *r, size_t item)
-{
-    int64_t have, want;
-    return rlx_int_literal(r->x.shape.sizes.at[r->axes[item]], &have) && rlx_int_literal(r->out.shape.sizes.at[r->axes[item]], &want) &&
-           want < have;
-}
-
-/* Elements that are only moved are the same in any order of axes: those that become shorter come first, whole rows before their elements. */
-static void order_axes(const resize *r, size_t *items)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < r->count; i++)
-        if (r->method == NEAREST && shrinks(r, i))
-            items[n++] = i;
-    for (size_t i = r->count; i-- > 0;)
-        if (r->method != NEAREST || !shrinks(r, i))
-            items[n++] = i;
-}
-
 const rlx_prim_func *rlx_lower_resize_axes(rlx_lower_request *l)
 {
     resize r = { .count = 0 };
+    const rlx_prim *have[RLX_LOW_RANK], *want[RLX_LOW_RANK];
     size_t items[RLX_LOW_RANK];
     rlx_lowering_begin(&r.b, l);
     if (!read_call(&r, l))
         return rlx_lowering_end(&r.b);
     rlx_resize_begin(&r.pass, &r.b, &r.x, &r.out, r.method == NEAREST ? RELAX_VOID : r.wide);
-    order_axes(&r, items);
+    for (size_t i = 0; i < r.count; i++) {
+        have[i] = r.x.shape.sizes.at[r.axes[i]];
+        want[i] = r.out.shape.sizes.at[r.axes[i]];
+    }
+    rlx_resize_order(r.method == NEAREST, have, want, r.count, items);
     for (size_t i = 0; i < r.count; i++)
         resize_axis(&r, items[i], i + 1 == r.count);
     return rlx_resize_end(&r.pass);
