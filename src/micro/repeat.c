@@ -5,11 +5,11 @@
 #include "micro/micro_int.h"
 
 typedef RLX_VECTOR(uint32_t, 16) u32x4;
+typedef RLX_VECTOR(uint8_t, 16) bytes_16;
 
 /* One element, as often as fills so many bytes; as many as 16 of them at least. */
 static void fill_run(char *d, const char *one, size_t size, size_t bytes)
 {
-    typedef RLX_VECTOR(uint8_t, 16) bytes_16;
     bytes_16 all = { 0 };
     for (size_t i = 0; i < sizeof all; i++)
         ((char *)&all)[i] = one[i & (size - 1)]; /* sizes are powers of two */
@@ -45,12 +45,11 @@ static void move_backward(uint32_t *d, const uint32_t *s, int64_t n)
 #define ALTERNATE 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
 RLX_ALWAYS_INLINE u32x4 load_bytes(const char *s, int64_t pixel)
 {
-    typedef RLX_VECTOR(uint8_t, 16) bytes;
-    bytes at[4];
+    bytes_16 at[4];
     RLX_UNROLL for (int i = 0; i < 4; i++, s += pixel) {
         uint32_t word;
         memcpy(&word, s, 4);
-        at[i] = (bytes)(u32x4){ word };
+        at[i] = (bytes_16)(u32x4){ word };
     }
     at[0] = RLX_SHUFFLE(at[0], at[2], ALTERNATE);
     at[1] = RLX_SHUFFLE(at[1], at[3], ALTERNATE);
@@ -65,7 +64,7 @@ RLX_ALWAYS_INLINE void move_channels(char *d, const char *s, size_t size, const 
     const int64_t n = b->extent[3], each = words ? 4 : 16, pixel = b->src_stride[3] * (int64_t)size, step = b->dst_stride[2] * (int64_t)size;
     char *const second = d + step, *const third = b->extent[2] > 2 ? second + step : second,
                *const fourth = b->extent[2] > 3 ? third + step : third;
-    char end[80];
+    uint32_t end[4 * 4 + 4] = { 0 };
     for (int64_t k = 0; k < n; k += each) {
         const char *from = s + k * pixel;
         if (k + each >= n) {
@@ -81,10 +80,10 @@ RLX_ALWAYS_INLINE void move_channels(char *d, const char *s, size_t size, const 
         const int64_t at = k * (int64_t)size;
         u32x4 a = RLX_SHUFFLE(v[0], v[2], 0, 4, 1, 5), c = RLX_SHUFFLE(v[1], v[3], 0, 4, 1, 5),
               a_high = RLX_SHUFFLE(v[0], v[2], 2, 6, 3, 7), c_high = RLX_SHUFFLE(v[1], v[3], 2, 6, 3, 7);
-        *(u32x4 *)(void *)(fourth + at) = RLX_SHUFFLE(a_high, c_high, 2, 6, 3, 7);
-        *(u32x4 *)(void *)(third + at) = RLX_SHUFFLE(a_high, c_high, 0, 4, 1, 5);
-        *(u32x4 *)(void *)(second + at) = RLX_SHUFFLE(a, c, 2, 6, 3, 7);
-        *(u32x4 *)(void *)(d + at) = RLX_SHUFFLE(a, c, 0, 4, 1, 5);
+        *(bytes_16 *)(fourth + at) = (bytes_16)RLX_SHUFFLE(a_high, c_high, 2, 6, 3, 7);
+        *(bytes_16 *)(third + at) = (bytes_16)RLX_SHUFFLE(a_high, c_high, 0, 4, 1, 5);
+        *(bytes_16 *)(second + at) = (bytes_16)RLX_SHUFFLE(a, c, 2, 6, 3, 7);
+        *(bytes_16 *)(d + at) = (bytes_16)RLX_SHUFFLE(a, c, 0, 4, 1, 5);
     }
 }
 
