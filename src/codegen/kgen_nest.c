@@ -404,7 +404,7 @@ static void write_map(rlx_kgen *w, const rlx_kgen_nest *n)
         x[count++] = stride_reg(w, a, m->column);
     }
     x[count++] = extent_reg(w, n->plan, m->row);
-    x[count] = extent_reg(w, n->plan, m->column);
+    x[count] = m->column < 0 ? extent_reg(w, n->plan, -1) : int64_reg(w, m->columns);
     const int dimension = n->plan->parallel.dimension;
     sides s = { .extent = 13 + dimension };
     for (int i = 0; i < 3; i++)

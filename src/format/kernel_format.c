@@ -36,7 +36,7 @@ unsigned rlx_kernel_op_words(unsigned op)
 
 bool rlx_kernel_copies(enum rlx_kernel_elem dst, enum rlx_kernel_elem src)
 {
-    if (dst == RLX_ELEM_COUNT || src == RLX_ELEM_COUNT || src == RLX_ELEM_BOOL)
+    if (dst == RLX_ELEM_COUNT || src == RLX_ELEM_COUNT || (src == RLX_ELEM_BOOL && dst != src))
         return false;
     const rlx_kernel_elem_row *d = &rlx_kernel_elems[dst], *s = &rlx_kernel_elems[src];
     bool wide = dst == RLX_ELEM_F32 || dst == RLX_ELEM_I32;

@@ -120,7 +120,7 @@ extern const rlx_kernel_op_row rlx_kernel_ops[RLX_K_COUNT];
 /* RLX_ELEM_COUNT: kernels do not compute with it. */
 enum rlx_kernel_elem rlx_kernel_elem_of(int32_t dtype);
 /* Can COPY and PACK make elements `dst` of elements `src`? They are alike, or of less bits and the same
- * kind: narrow floats in float32, integers of 8 and 16 bits in int32. Bools are not copied so. */
+ * kind: narrow floats in float32, integers of 8 and 16 bits in int32. Bools become nothing else, and are in no panels. */
 bool rlx_kernel_copies(enum rlx_kernel_elem dst, enum rlx_kernel_elem src);
 /* Does CONTRACT sum up products of such elements in int32? */
 RLX_INLINE bool rlx_kernel_is_byte(enum rlx_kernel_elem e) { return e == RLX_ELEM_I8 || e == RLX_ELEM_U8; }

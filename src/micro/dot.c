@@ -85,7 +85,7 @@ static void pack_words(const run *r, int64_t words)
 }
 
 /* Lanes [from, lanes) of words [first, end), byte by byte. */
-static void pack_bytes(const run *r, int64_t from, int64_t first, int64_t end)
+RLX_NOINLINE static void pack_bytes(const run *r, int64_t from, int64_t first, int64_t end)
 {
     for (int64_t q = first; q < end; q++)
         for (int64_t l = from; l < r->lanes; l++) {

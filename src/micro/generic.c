@@ -193,7 +193,7 @@ static void block_wider(uint32_t *d, int64_t w, const char *s, int64_t run, int6
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 
-static void exchange(rlx_micro_box *b, int i, int j)
+RLX_NOINLINE static void exchange(rlx_micro_box *b, int i, int j)
 {
     int64_t *const of[3] = { b->extent, b->dst_stride, b->src_stride };
     for (int n = 0; n < 3; n++) {
@@ -220,7 +220,7 @@ bool rlx_micro_straighten_box(rlx_micro_box *b)
     /* each element a few times: in turns */
     if (!b->src_stride[3] && b->extent[3] < 8 && b->extent[3] < b->extent[2])
         exchange(b, 2, 3);
-    return b->src_stride[2] == 1 && (uint64_t)b->src_stride[3] > 1 && b->dst_stride[2] % 512;
+    return b->src_stride[2] == 1 && (uint64_t)b->src_stride[3] > 1 && (b->extent[2] <= 4 || b->dst_stride[2] % 512);
 }
 
 /* The two inner dimensions of a box. */
@@ -325,6 +325,27 @@ SAME(1, uint8_t)
 SAME(2, uint16_t)
 SAME(4, uint32_t)
 SAME(8, uint64_t)
+/* Whatever is not 0 is 1, as it is where a bool is loaded. */
+static void make_bools(uint8_t *d, int64_t step, int64_t n)
+{
+    typedef RLX_VECTOR(uint8_t, 16) bytes_16;
+    for (; step == 1 && n >= 16; n -= 16, d += 16)
+        *(bytes_16 *)d = (bytes_16)(*(bytes_16 *)d != 0) & 1;
+    for (; n > 0; n--, d += step)
+        *d = *d != 0;
+}
+
+static void copy_bools(const rlx_micro_box *box)
+{
+    rlx_micro_box b = *box;
+    (void)rlx_micro_straighten_box(&b);
+    copy_1(&b);
+    const int64_t *to = b.dst_stride;
+    for (int64_t i = 0; i < b.extent[0]; i++)
+        for (int64_t j = 0; j < b.extent[1]; j++)
+            for (int64_t k = 0; k < b.extent[2]; k++)
+                make_bools((uint8_t *)b.dst + i * to[0] + j * to[1] + k * to[2], to[3], b.extent[3]);
+}
 #define NARROW(name, elem, text, code, bits, C, function, greatest, npy) \
     WIDER(elem, float, C)
 #include "base/dtype.def"
@@ -339,7 +360,9 @@ WIDER(U16, int32_t, uint16_t)
     [RLX_ELEM_I32][RLX_ELEM_U8] = table##_U8,             \
     [RLX_ELEM_I32][RLX_ELEM_I16] = table##_I16,           \
     [RLX_ELEM_I32][RLX_ELEM_U16] = table##_U16,
-#define SAME_1(table, name)
+#define SAME_1(table, name) SAME_BOOL_##table
+#define SAME_BOOL_pack
+#define SAME_BOOL_copy [RLX_ELEM_BOOL][RLX_ELEM_BOOL] = copy_bools,
 #define SAME_8(table, name) [RLX_ELEM_##name][RLX_ELEM_##name] = table##_1,
 #define SAME_16(table, name) [RLX_ELEM_##name][RLX_ELEM_##name] = table##_2,
 #define SAME_32(table, name) [RLX_ELEM_##name][RLX_ELEM_##name] = table##_4,

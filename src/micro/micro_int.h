@@ -71,9 +71,10 @@ RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; 
 
 /* The same box: the dimension that is contiguous in dst innermost, then the one in src, so that a
  * plane of both can be transposed. A run that goes on in the next dimension is one run. Gives whether that plane may be transposed as
- * vectors come: where rows of dst are a page apart, their lines have to be written at once, as transpose_far_4 does. */
+ * vectors come: where more than a few rows of dst are a page apart, their lines have to be written at once, as transpose_far_4 does. */
 bool rlx_micro_straighten_box(rlx_micro_box *b);
-/* Rows of a box of one element each, backwards, or with each element twice (repeat.c). False: it is nothing of that. */
+/* Rows of a box of one element each, backwards, with each element twice, or a few made of what lies side by side (repeat.c). False: it is
+ * nothing of that. */
 bool rlx_micro_move_rows(void *to, const void *from, size_t size, const rlx_micro_box *b);
 
 /* Plain C, for every machine: generic.c. [dst][src] */

@@ -111,6 +111,16 @@ static const rlx_prim *summed(einsum *s, const rlx_prim *old, const rlx_lowering
     return logical ? rlx_tir_or(t, old, p) : rlx_tir_add(t, old, p);
 }
 
+/* Nothing is summed up: what the sum of one product is, for each place. */
+static void multiply_all(einsum *s)
+{
+    rlx_lowering_list index;
+    rlx_dtype wide = rlx_lowering_accumulator(s->out.dtype);
+    rlx_lowering_open(&s->b, "einsum", &s->all.sizes, &index);
+    rlx_tir_store(&s->b.t, s->out.buffer, rlx_lowering_items(&index), summed(s, rlx_tir_number(&s->b.t, wide, 0), &index, wide));
+    rlx_tir_end_block(&s->b.t);
+}
+
 static void sum_products(einsum *s)
 {
     rlx_tir *t = &s->b.t;
@@ -153,6 +163,6 @@ const rlx_prim_func *rlx_lower_einsum(rlx_lower_request *l)
     rlx_lowering_shape shape = s.all;
     shape.sizes.n = s.num_out;
     if (rlx_lowering_output(&s.b, &shape, &s.out))
-        sum_products(&s);
+        (s.num_out == s.all.sizes.n ? multiply_all : sum_products)(&s);
     return rlx_lowering_end(&s.b);
 }

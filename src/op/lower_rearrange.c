@@ -260,14 +260,53 @@ static bool only_adds(const moved *m)
     return adds;
 }
 
-/* All is filled, then data copied into it: two nests that are one instruction each. */
+/* A border of fewer elements in a row costs more than to fill what is copied over it. */
+enum { LONG_BORDER = 4096 };
+
+/* Is it one axis alone that becomes longer, and its borders long runs? Those above and below a picture are. */
+static bool has_long_borders(const moved *m, size_t *axis)
+{
+    int64_t run = 1, size, places = 0;
+    size_t n = m->x.shape.sizes.n, padded = 0;
+    for (size_t i = 0; i < n; i++)
+        if (m->before[i] || m->after[i])
+            *axis = i, padded++;
+    if (padded != 1)
+        return false;
+    for (size_t i = *axis + 1; i < n; i++)
+        if (!rlx_int_literal(m->x.shape.sizes.at[i], &size) || !rlx_mul_i64(run, size, &run))
+            return false;
+    places = !m->before[*axis] || (m->after[*axis] && m->after[*axis] < m->before[*axis]) ? m->after[*axis] : m->before[*axis];
+    return rlx_mul_i64(run, places, &run) && run >= LONG_BORDER;
+}
+
+/* So many places of the result along the axis, from `begin` on; axis SIZE_MAX: all of it. */
+static void fill_places(rlx_lowering *b, moved *m, size_t axis, const rlx_prim *begin, int64_t places)
+{
+    rlx_tir *t = &b->t;
+    rlx_lowering_list sizes = m->out.shape.sizes, to;
+    if (axis != SIZE_MAX)
+        sizes.at[axis] = rlx_tir_int(t, places);
+    rlx_lowering_open(b, "pad", &sizes, &to);
+    if (begin)
+        to.at[axis] = rlx_tir_add(t, to.at[axis], begin);
+    rlx_tir_store(t, m->out.buffer, rlx_lowering_items(&to), m->fill);
+    rlx_tir_end_block(t);
+}
+
+/* All is filled, or what is around data, then data copied into it: nests that are one instruction each. */
 static const rlx_prim_func *fill_and_copy(rlx_lowering *b, moved *m)
 {
     rlx_tir *t = &b->t;
     rlx_lowering_list to, from;
-    rlx_lowering_open(b, "pad", &m->out.shape.sizes, &to);
-    rlx_tir_store(t, m->out.buffer, rlx_lowering_items(&to), m->fill);
-    rlx_tir_end_block(t);
+    size_t axis = 0;
+    const bool borders = has_long_borders(m, &axis);
+    if (!borders)
+        fill_places(b, m, SIZE_MAX, NULL, 0);
+    if (borders && m->before[axis])
+        fill_places(b, m, axis, NULL, m->before[axis]);
+    if (borders && m->after[axis])
+        fill_places(b, m, axis, rlx_tir_add(t, m->x.shape.sizes.at[axis], rlx_tir_int(t, m->before[axis])), m->after[axis]);
     rlx_lowering_open(b, "inside", &m->x.shape.sizes, &from);
     to = from;
     for (size_t i = 0; i < to.n; i++)

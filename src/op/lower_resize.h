@@ -1,7 +1,7 @@
 /*- lower_resize.h: what both lowerings of resizing share: one axis after the other.
  *
  *     rlx_resize_begin(&r, ..)
- *     rlx_resize_moved_axis(&r, axis, elements ..)     for each axis, the last first: elements that are known,
+ *     rlx_resize_moved_axis(&r, axis, elements ..)     for each axis, in the order of rlx_resize_order: elements that are known,
  *     rlx_resize_axis(&r, axis, want, &taps)           or a table of elements and shares
  *     rlx_resize_end(&r)                               writes the result
  *
@@ -36,6 +36,9 @@ typedef struct rlx_resize {
     bool whole;                         /* the result is written */
 } rlx_resize;
 
+/* The numbers of n axes of these sizes as they are resized: the last first; where elements are only moved, which gives the same in any order,
+ * those known to become shorter before the others, whole rows before their elements. */
+void rlx_resize_order(bool moves, const rlx_prim *const *have, const rlx_prim *const *want, size_t n, size_t *items);
 void rlx_resize_begin(rlx_resize *r, rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
                       rlx_dtype wide);
 /* An axis of `have` elements whose places are those `count` of them, if these are a step, or some of places go on in the next ones (0 0 1,

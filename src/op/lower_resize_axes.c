@@ -1,5 +1,5 @@
-/*- lower_resize_axes.c: any axes of a tensor at another size, as ONNX's Resize: one axis after the other, the last
- * first.
+/*- lower_resize_axes.c: any axes of a tensor at another size, as ONNX's Resize: one axis after the other, in the order of
+ * rlx_resize_order.
  *
  *     index[k, o], weight[k, o]      for each place o along the axis: the elements of data that it is made of, and
  *                                    their shares
@@ -431,11 +431,18 @@ static bool read_call(resize *r, rlx_lower_request *l)
 const rlx_prim_func *rlx_lower_resize_axes(rlx_lower_request *l)
 {
     resize r = { .count = 0 };
+    const rlx_prim *have[RLX_LOW_RANK], *want[RLX_LOW_RANK];
+    size_t items[RLX_LOW_RANK];
     rlx_lowering_begin(&r.b, l);
     if (!read_call(&r, l))
         return rlx_lowering_end(&r.b);
     rlx_resize_begin(&r.pass, &r.b, &r.x, &r.out, r.method == NEAREST ? RELAX_VOID : r.wide);
-    for (size_t i = r.count; i-- > 0;)
-        resize_axis(&r, i, i == 0);
+    for (size_t i = 0; i < r.count; i++) {
+        have[i] = r.x.shape.sizes.at[r.axes[i]];
+        want[i] = r.out.shape.sizes.at[r.axes[i]];
+    }
+    rlx_resize_order(r.method == NEAREST, have, want, r.count, items);
+    for (size_t i = 0; i < r.count; i++)
+        resize_axis(&r, items[i], i + 1 == r.count);
     return rlx_resize_end(&r.pass);
 }

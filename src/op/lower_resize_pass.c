@@ -9,6 +9,23 @@ enum { MOST_PLACES = 8, FEW_GROUPS = 4 };
 
 static const rlx_prim *number(rlx_resize *r, int64_t v) { return rlx_tir_int(&r->b->t, v); }
 
+static bool shrinks(const rlx_prim *have, const rlx_prim *want)
+{
+    int64_t from, to;
+    return rlx_int_literal(have, &from) && rlx_int_literal(want, &to) && to < from;
+}
+
+void rlx_resize_order(bool moves, const rlx_prim *const *have, const rlx_prim *const *want, size_t n, size_t *items)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        if (moves && shrinks(have[i], want[i]))
+            items[count++] = i;
+    for (size_t i = n; i-- > 0;)
+        if (!moves || !shrinks(have[i], want[i]))
+            items[count++] = i;
+}
+
 void rlx_resize_begin(rlx_resize *r, rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
                       rlx_dtype wide)
 {

@@ -107,8 +107,10 @@ static rlx_micro_pack_fn *pack_fn(const rlx_kernel_run *r, enum rlx_kernel_elem 
 static bool copy_in_pieces(rlx_kernel_run *r, rlx_micro_copy_fn *f, const rlx_micro_box *whole,
                            size_t dst_bytes, size_t src_bytes)
 {
-    int64_t piece[4], i[4] = { 0 };
-    cut(whole->extent, 4, COPY_PIECE, piece);
+    /* A few long rows may come from elements side by side, as the channels of a picture do: these are read at a time. */
+    int64_t piece[4], i[4] = { 0 }, few = whole->extent[2] <= 16 ? whole->extent[2] : 1;
+    cut(whole->extent, 4, COPY_PIECE / few, piece);
+    piece[2] = piece[2] < few ? few : piece[2];
     do {
         rlx_micro_box part = *whole;
         for (int d = 0; d < 4; d++) {

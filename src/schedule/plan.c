@@ -970,7 +970,7 @@ static enum rlx_plan_reason plan_body(planner *p)
         finish_plan(n, RLX_PLAN_NORMALIZE, (int)n->count - 1);
         return RLX_PLAN_NO_REASON;
     }
-    if ((why == RLX_PLAN_NO_UPDATE || why == RLX_PLAN_NO_STEP) && rlx_plan_mapping(n)) {
+    if ((why == RLX_PLAN_NO_UPDATE || why == RLX_PLAN_NO_STEP) && rlx_plan_mapping(p->ctx, n)) {
         finish_plan(n, RLX_PLAN_MAP, n->map.column >= 0 ? n->map.column : n->map.row);
         return RLX_PLAN_NO_REASON;
     }

@@ -23,7 +23,7 @@ bool rlx_plan_unpacking(rlx_context *ctx, rlx_nest_plan *plan);
 bool rlx_plan_normalizing(rlx_context *ctx, rlx_nest_plan *plan);
 
 /* Is it a nest that computes a function of rows? Then plan->map is filled in, and the roles of its loops are given. */
-bool rlx_plan_mapping(rlx_nest_plan *plan);
+bool rlx_plan_mapping(rlx_context *ctx, rlx_nest_plan *plan);
 
 /* Is what the strip loop runs through a row that lies where an integer says? Then it becomes plan->row, and a loop that moves the
  * row the strip. */

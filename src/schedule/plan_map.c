@@ -2,7 +2,7 @@
  *
  *     for i, j:    Y[i, j] = X[i, j] / S[i]          +, -, *, /, and exp of a difference; of float32
  *
- * Y and X are contiguous along the column j. The other side stands still along it, so that it is one number for each
+ * Y and X are contiguous along the column j, which may be several loops. The other side stands still along it, so that it is one number for each
  * row i, which is the innermost loop that moves it; exp may have one long row alone, as its sum is mostly wanted, too (runtime/kernel_rows.c).
  * What few rows are multiplied by, or less by, is one column:
  *
@@ -109,7 +109,21 @@ static bool is_exp_of_row(const rlx_nest_plan *n)
            (!rlx_int_literal(n->loops[0].extent, &columns) || columns > FEW_ROWS);
 }
 
-bool rlx_plan_mapping(rlx_nest_plan *n)
+/* Loops that the column goes on in, as those of a picture's rows do where the number is one of its channel. */
+static void widen_column(rlx_context *ctx, rlx_nest_plan *n)
+{
+    rlx_plan_map *m = &n->map;
+    const rlx_plan_access *const to = &n->accesses.data[0], *const a = &n->accesses.data[m->a];
+    m->columns = n->loops[m->column].extent;
+    for (int i = (int)n->count; i-- > 0 && m->columns;)
+        if (i != m->column && i != m->row && !rlx_plan_moves(&n->accesses.data[m->b], i) && to->offset.coeff[i] == m->columns &&
+            a->offset.coeff[i] == m->columns && !rlx_is_int_value(n->loops[i].extent, 1)) {
+            m->columns = rlx_fold_mul(ctx, m->columns, n->loops[i].extent);
+            n->loops[i].role = RLX_PLAN_BOX;
+        }
+}
+
+bool rlx_plan_mapping(rlx_context *ctx, rlx_nest_plan *n)
 {
     rlx_plan_map *m = &n->map;
     m->row = m->column = -1;
@@ -134,5 +148,6 @@ bool rlx_plan_mapping(rlx_nest_plan *n)
     if (m->row >= 0)
         n->loops[m->row].role = RLX_PLAN_ROW;
     n->loops[m->column].role = RLX_PLAN_COLUMN;
-    return true;
+    widen_column(ctx, n);
+    return m->columns != NULL;
 }

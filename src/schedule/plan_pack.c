@@ -57,7 +57,7 @@ static const rlx_buffer_load *match_value(const rlx_prim *value, const rlx_prim 
 
 static bool elements_fit(const rlx_buffer *to, const rlx_buffer *from)
 {
-    return rlx_kernel_copies(rlx_kernel_elem_of(to->dtype), rlx_kernel_elem_of(from->dtype));
+    return from->dtype != RELAX_BOOL && rlx_kernel_copies(rlx_kernel_elem_of(to->dtype), rlx_kernel_elem_of(from->dtype));
 }
 
 /* ---- loops of the panel --------------------------------------------------------------------- */

@@ -69,7 +69,8 @@ static void offer_inner(choice *c)
         return;
     case RLX_PLAN_MAP:
         offer_loop(c, n->map.row, 0, 1);
-        offer_loop(c, n->map.column, 1, COLUMNS_OF_ROW);
+        if (n->map.column >= 0)
+            offer(c, (candidate){ n->map.column, 1, n->map.columns, COLUMNS_OF_ROW });
         return;
     case RLX_PLAN_UNPACK:
         offer_loop(c, n->unpack.group, 0, 1);

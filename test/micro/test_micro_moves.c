@@ -31,6 +31,8 @@ static void move_element(void *dst, enum rlx_kernel_elem to, int64_t i, const vo
     size_t bytes = rlx_kernel_elems[to].bytes;
     if (to == from) {
         memcpy((char *)dst + i * (int64_t)bytes, (const char *)src + k * (int64_t)bytes, bytes);
+        if (to == RLX_ELEM_BOOL)
+            ((uint8_t *)dst)[i] = ((uint8_t *)dst)[i] != 0;
         return;
     }
     switch (from) {
@@ -118,6 +120,21 @@ static void far_rows(rlx_micro_box *b)
     b->src_stride[2] = 1, b->src_stride[3] = b->extent[2] + below(3);
 }
 
+/* Pixels of a few channels side by side, as planes of one channel each. */
+static void planes_of_pixels(rlx_micro_box *b)
+{
+    b->extent[0] = 1, b->extent[2] = 2 + below(4), b->extent[3] = 1 + below(100);
+    b->dst_stride[2] = once_in(3) ? 512 : b->extent[3] + below(3), b->dst_stride[3] = 1;
+    b->dst_stride[1] = b->extent[2] * b->dst_stride[2];
+    b->src_stride[2] = 1, b->src_stride[3] = b->extent[2] + (once_in(4) ? 1 : 0);
+    b->src_stride[1] = b->extent[3] * b->src_stride[3];
+    if (once_in(3)) /* or the other way */
+        for (int i = 1; i < 4; i++) {
+            const int64_t step = b->dst_stride[i];
+            b->dst_stride[i] = b->src_stride[i], b->src_stride[i] = step;
+        }
+}
+
 static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
 {
     rlx_micro_box b = { 0 };
@@ -129,6 +146,8 @@ static void try_copy(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
         row_strides(&b);
     else if (once_in(8))
         far_rows(&b);
+    else if (once_in(8))
+        planes_of_pixels(&b);
     int64_t low = 0, high = 0, from_low = 0, from_high = 0;
     ends(b.extent, b.dst_stride, 4, &low, &high);
     ends(b.extent, b.src_stride, 4, &from_low, &from_high);

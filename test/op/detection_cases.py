@@ -75,6 +75,11 @@ def add(case, Text):
     # sizes
     case("image.resize", [("float32", x), ("shape", (8, 3))], ("float32", x.repeat(2, 2)[..., ::2]), 0.0,
          axes=[2, 3], method=Text("nearest_neighbor"), coordinate_transformation_mode=Text("asymmetric"), rounding_method=Text("floor"))
+    photo = np.arange(31 * 40 * 6).reshape(1, 31, 40, 6).astype(np.uint8)
+    for sizes in ((13, 9, 8), (13, 64, 4)):
+        picked = [np.ceil((np.arange(want) + 0.5) * have / want - 1).clip(0).astype(int) for have, want in zip(photo.shape[1:], sizes)]
+        case("image.resize", [("uint8", photo), ("shape", sizes)], ("uint8", photo[:, picked[0]][:, :, picked[1]][..., picked[2]]), 0.0, axes=[1, 2, 3],
+             method=Text("nearest_neighbor"))
     shares = np.array([[4, 3, 1, 0], [0, 1, 3, 4]]) / 8
     case("image.resize", [("float32", x), ("shape", (2,))], ("float32", np.einsum("ij,ncjw->nciw", shares, x)), 1e-6, axes=[2], antialias=True)
     case("image.resize", [("float32", x), ("shape", (2,)), ("float64", np.ones(1)), ("float64", np.array([0.5, 2]))], ("float32", np.stack([x[..., 1, :] / 2 + x[..., 2, :] / 2, x[..., 0, :] * 0 + 9], 2)), 1e-6,

@@ -68,6 +68,11 @@ def moving(case, of, Text):
     case("nn.pad", [("float32", v[:1])], ("float32", np.pad(v[:1], [[3, 2], [0, 0]], mode="reflect")), pad_width=[3, 2, 0, 0], pad_mode=Text("reflect"))
     case("nn.pad", [("float32", v[:0])], ("float32", np.zeros((3, 4))), pad_width=[1, 2, 0, 0], pad_mode=Text("constant"))
     case("nn.pad", [("float32", v[:0])], "RT05", pad_width=[1, 2, 0, 0], pad_mode=Text("edge"))
+    rows = (np.arange(64) * 5 % 251).astype(np.uint8).reshape(1, 2, 32)
+    for before, after in ((128, 131), (0, 128), (129, 0)):
+        width = [0, 0, before, after, 0, 0]
+        case("nn.pad", [("uint8", rows)], ("uint8", np.pad(rows, [width[:2], width[2:4], width[4:]], constant_values=7)), pad_width=width, pad_value=7.0,
+             pad_mode=Text("constant"))
     case("nn.pad", [("float32", v)], ("float32", v[1:, :2]), pad_width=[-1, 0, 0, -2], pad_mode=Text("constant"))
     for dtype in KINDS:
         v = of(dtype, numbers(2, 3))

@@ -301,7 +301,9 @@ static void copy_element(block *b, int64_t to, __int128 at, int64_t from, __int1
     unsigned char *d = element(b, to, at), *s = element(b, from, source);
     if (!d || !s)
         return;
-    if (b->buffers[to].elem == b->buffers[from].elem)
+    if (b->buffers[to].elem == RLX_ELEM_BOOL)
+        *d = *s != 0;
+    else if (b->buffers[to].elem == b->buffers[from].elem)
         memcpy(d, s, b->buffers[to].bytes);
     else {
         float v = (float)rlx_dtype_load_float(rlx_kernel_elems[b->buffers[from].elem].dtype, s);

@@ -167,6 +167,9 @@ static void write_innermost(rlx_buf *out, const rlx_nest_plan *p)
                        name_of(&p->accesses.data[p->map.a]), name_of(&p->accesses.data[p->map.b]));
         write_loop(out, p, " row ", p->map.row);
         write_loop(out, p, " column ", p->map.column);
+        for (size_t i = 0; i < p->count; i++)
+            if (p->loops[i].role == RLX_PLAN_BOX)
+                write_loop(out, p, " merged ", (int)i);
         return;
     }
     write_loop(out, p, "| strip ", p->strip);
