@@ -110,7 +110,7 @@ bool rlx_micro_move_rows(void *to, const void *from, size_t size, const rlx_micr
                fills = !step && (size_t)n >= 16 / size, rows = b->dst_stride[3] == 1 && (fills || (size == 4 && step == -1));
     char *d = to;
     const char *s = from;
-    if (b->dst_stride[3] == 1 && b->src_stride[2] == 1 && step == b->extent[2] && step <= 4 && (size & 5) && n >= 16) {
+    if (b->dst_stride[3] == 1 && b->src_stride[2] == 1 && step == b->extent[2] && step > 1 && step <= 4 && (size & 5) && n >= 16) {
         if (size == 1)
             move_channels(d, s, 1, b);
         else
