@@ -16,9 +16,10 @@
 #define ALL_16(x) { HALF_OF_16(x), HALF_OF_16(x) }
 
 #if !SET_DOTS
-/* Rows of a tile; rows and steps of a block, whose columns are WIDE_VECTORS vectors: the first-level cache holds it and what
- * is read meanwhile. WIDE_NONE rows, or fewer, are not worth a block. */
-enum { WIDE_TILE = 6, WIDE_ROWS = 24, WIDE_TURNS = 48, WIDE_VECTORS = 4, WIDE_NONE = 3 };
+/* Rows of a tile; rows and steps of a block, whose columns are WIDE_VECTORS vectors: the first-level cache holds the half of it
+ * that is at work. Tiles of 6 rows would read less, but many a product has 4, 8, 16 or 32. WIDE_NONE rows, or fewer, are not worth
+ * a block. */
+enum { WIDE_TILE = 4, WIDE_ROWS = 32, WIDE_TURNS = 72, WIDE_VECTORS = 4, WIDE_NONE = 3 };
 
 /*- Of each word bytes 0 and 2, and bytes 1 and 3. Words of a lie row by row, its steps beside each other; or, where
  * `across`, step by step, as many rows beside each other as are a vector:
