@@ -440,7 +440,7 @@ static const rlx_stmt *in_row_panels(const rlx_tiling *t, const depth_tile *d, c
 static bool has_full_panels(const rlx_tiling *t)
 {
     int64_t all;
-    return t->column.panel && !t->one_by_one && !t->dot && rlx_int_literal(t->column.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
+    return t->column.panel && !t->one_by_one && rlx_int_literal(t->column.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
 }
 
 /* Are the columns one tile, the last of them a panel that is not full behind others, and all panels there? Of several tiles, which threads
