@@ -52,9 +52,11 @@ const rlx_sinfo *rlx_infer_recurrent(rlx_infer *in)
     }
     if (!rlx_infer_float(in, t[0]->dtype))
         return NULL;
-    for (size_t i = GATES; size[STATE] && i <= BOTH; i++)
-        if (!(size[i] = rlx_fold_binary(in->ctx, RLX_NODE_MUL, size[STATE], rlx_int64(in->ctx, i == BOTH ? 2 : cells[cell].gates))))
+    for (size_t i = GATES; size[STATE] && i <= BOTH; i++) {
+        const rlx_prim *parts = rlx_int64(in->ctx, i == BOTH ? 2 : cells[cell].gates);
+        if (!parts || !(size[i] = rlx_fold_mul(in->ctx, size[STATE], parts)))
             return in->failed = true, NULL;
+    }
     for (size_t i = 0; i < operands; i++)
         for (size_t k = 0; dims[i] && k < MOST_RANK && cells[cell].size[i][k] != ABSENT; k++) {
             const rlx_prim *want = size[cells[cell].size[i][k]];
