@@ -2899,6 +2899,58 @@ static inline relax_expr *relax_r_nn_group_norm(relax_context *ctx, const relax_
     return relax_call_op_new(ctx, "relax.nn.group_norm", 19, given, 3, map, 0);
 }
 
+/* R.nn.gru: all steps of a layer: rows, the last state; x: what gates z, r, h are given; r
+ *   times (state weight + bias) goes into h
+ * defaults: backward False
+ */
+typedef struct relax_nn_gru_attrs {
+    const relax_expr *lengths;
+    int32_t backward;
+} relax_nn_gru_attrs;
+static inline void relax_nn_gru_attrs_init(relax_nn_gru_attrs *attrs)
+{
+    attrs->lengths = NULL;
+    attrs->backward = 0;
+}
+static inline relax_expr *relax_r_nn_gru(relax_context *ctx, const relax_expr *x,
+        const relax_expr *weight, const relax_expr *state, const relax_expr *bias,
+        const relax_nn_gru_attrs *attrs)
+{
+    const relax_expr *given[] = { x, weight, state, bias, attrs ? attrs->lengths : NULL };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "backward", 8, relax_attr_bool_new(ctx, attrs->backward));
+    }
+    return relax_call_op_new(ctx, "relax.nn.gru", 12, given, relax_r_given(given, 4, 5), map, 0);
+}
+
+/* R.nn.gru_reset_before: as nn.gru, but weight is of z and r only, and (r times state)
+ *   candidate + bias goes into h
+ * defaults: backward False
+ */
+typedef struct relax_nn_gru_reset_before_attrs {
+    const relax_expr *lengths;
+    int32_t backward;
+} relax_nn_gru_reset_before_attrs;
+static inline void relax_nn_gru_reset_before_attrs_init(relax_nn_gru_reset_before_attrs *attrs)
+{
+    attrs->lengths = NULL;
+    attrs->backward = 0;
+}
+static inline relax_expr *relax_r_nn_gru_reset_before(relax_context *ctx, const relax_expr *x,
+        const relax_expr *weight, const relax_expr *state, const relax_expr *bias,
+        const relax_expr *candidate, const relax_nn_gru_reset_before_attrs *attrs)
+{
+    const relax_expr *given[] = { x, weight, state, bias, candidate,
+        attrs ? attrs->lengths : NULL };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "backward", 8, relax_attr_bool_new(ctx, attrs->backward));
+    }
+    return relax_call_op_new(ctx, "relax.nn.gru_reset_before", 25, given, relax_r_given(given, 5,
+        6), map, 0);
+}
+
 /* R.nn.instance_norm: each channel of each image less its mean, over its standard deviation
  * defaults: epsilon 1e-05, center True, scale True
  */
@@ -2998,6 +3050,31 @@ static inline relax_expr *relax_r_nn_log_softmax(relax_context *ctx, const relax
         map = relax_r_set(ctx, map, "axis", 4, relax_attr_int_new(ctx, attrs->axis));
     }
     return relax_call_op_new(ctx, "relax.nn.log_softmax", 20, given, 1, map, 0);
+}
+
+/* R.nn.lstm: all steps of a layer: rows, the last state, the last cell; x: what gates i, o, f,
+ *   c are given beside state weight
+ * defaults: backward False
+ */
+typedef struct relax_nn_lstm_attrs {
+    const relax_expr *lengths;
+    int32_t backward;
+} relax_nn_lstm_attrs;
+static inline void relax_nn_lstm_attrs_init(relax_nn_lstm_attrs *attrs)
+{
+    attrs->lengths = NULL;
+    attrs->backward = 0;
+}
+static inline relax_expr *relax_r_nn_lstm(relax_context *ctx, const relax_expr *x,
+        const relax_expr *weight, const relax_expr *state, const relax_expr *cell,
+        const relax_nn_lstm_attrs *attrs)
+{
+    const relax_expr *given[] = { x, weight, state, cell, attrs ? attrs->lengths : NULL };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "backward", 8, relax_attr_bool_new(ctx, attrs->backward));
+    }
+    return relax_call_op_new(ctx, "relax.nn.lstm", 13, given, relax_r_given(given, 4, 5), map, 0);
 }
 
 /* R.nn.max_pool1d: greatest element of each window along one axis
@@ -3475,6 +3552,29 @@ static inline relax_expr *relax_r_nn_rms_norm(relax_context *ctx, const relax_ex
         map = relax_r_set(ctx, map, "epsilon", 7, relax_attr_float_new(ctx, attrs->epsilon));
     }
     return relax_call_op_new(ctx, "relax.nn.rms_norm", 17, given, 2, map, 0);
+}
+
+/* R.nn.rnn: all steps of a layer: rows, the last state; state = tanh(x + state weight)
+ * defaults: backward False
+ */
+typedef struct relax_nn_rnn_attrs {
+    const relax_expr *lengths;
+    int32_t backward;
+} relax_nn_rnn_attrs;
+static inline void relax_nn_rnn_attrs_init(relax_nn_rnn_attrs *attrs)
+{
+    attrs->lengths = NULL;
+    attrs->backward = 0;
+}
+static inline relax_expr *relax_r_nn_rnn(relax_context *ctx, const relax_expr *x,
+        const relax_expr *weight, const relax_expr *state, const relax_nn_rnn_attrs *attrs)
+{
+    const relax_expr *given[] = { x, weight, state, attrs ? attrs->lengths : NULL };
+    const relax_attr *map = NULL;
+    if (attrs) {
+        map = relax_r_set(ctx, map, "backward", 8, relax_attr_bool_new(ctx, attrs->backward));
+    }
+    return relax_call_op_new(ctx, "relax.nn.rnn", 12, given, relax_r_given(given, 3, 4), map, 0);
 }
 
 /* R.nn.selu: scaled exponential linear unit, constants as in PyTorch */

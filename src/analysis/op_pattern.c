@@ -246,7 +246,7 @@ static enum rlx_step find_load(void *user, const rlx_node *n, const rlx_field *v
 static bool enter_store(pattern_search *q, const rlx_buffer_store *s)
 {
     rlx_walker w = { .enter = find_load, .unique = true };
-    if (!q->depth || q->store || s->predicate)
+    if ((!q->depth && s->num_indices) || q->store || s->predicate) /* a single element has no axes */
         return is_opaque(q);
     for (size_t i = 0; i < s->num_indices; i++)
         if (rlx_walk(&q->ctx->memory, s->indices[i], &w, NULL) == RLX_STEP_STOP)

@@ -16,9 +16,10 @@
 #define ALL_16(x) { HALF_OF_16(x), HALF_OF_16(x) }
 
 #if !SET_DOTS
-/* Rows of a tile; rows and steps of a block, whose columns are WIDE_VECTORS vectors: the first-level cache holds it and what
- * is read meanwhile. WIDE_NONE rows, or fewer, are not worth a block. */
-enum { WIDE_TILE = 6, WIDE_ROWS = 24, WIDE_TURNS = 48, WIDE_VECTORS = 4, WIDE_NONE = 3 };
+/* Rows of a tile; rows and steps of a block, whose columns are WIDE_VECTORS vectors: the first-level cache holds the half of it
+ * that is at work. Tiles of 6 rows would read less, but many a product has 4, 8, 16 or 32. WIDE_NONE rows, or fewer, are not worth
+ * a block. */
+enum { WIDE_TILE = 4, WIDE_ROWS = 32, WIDE_TURNS = 72, WIDE_VECTORS = 4, WIDE_NONE = 3 };
 
 /*- Of each word bytes 0 and 2, and bytes 1 and 3. Words of a lie row by row, its steps beside each other; or, where
  * `across`, step by step, as many rows beside each other as are a vector:
@@ -113,7 +114,7 @@ SET RLX_NOINLINE static void wide_tile(const wide_block *w, int64_t row, int64_t
     }
 }
 
-SET_INLINE void widen_columns(wide_block *w, const char *b, int64_t step, int64_t turns)
+SET RLX_NOINLINE static void widen_columns(wide_block *w, const char *b, int64_t step, int64_t turns)
 {
     for (int64_t t = 0; t < turns; t++, b += step)
         RLX_ROLLED for (int v = 0; v < WIDE_VECTORS; v++)
@@ -160,37 +161,58 @@ SET RLX_NOINLINE static void widen_rows(wide_block *w, const rlx_micro_sum *r, c
         w->row[i] = w->row[rows - 1];
 }
 
+/* All of a block: n columns from `column` on. */
+SET RLX_NOINLINE static void block_tiles(const wide_block *w, int64_t rows, int64_t turns, int64_t column, int64_t n)
+{
+    for (int64_t i = 0; i < rows; i += WIDE_TILE)
+        for (int64_t v = 0; v * u32_LANES < n; v += 2)
+            wide_tile(w, i, rows - i, turns, v, column + v * u32_LANES, rlx_micro_less(n - v * u32_LANES, 2 * u32_LANES));
+}
+
 /* The rows of all groups. */
 SET static void dot_blocks(const rlx_micro_sum *r, const rlx_micro_groups *g, wide_block *w)
 {
     const int64_t rows = r->rows * g->count, width = WIDE_VECTORS * u32_LANES;
     for (int64_t j = 0; j < r->columns; j += width)
         for (int64_t t = 0; t < r->turns; t += WIDE_TURNS) {
-            int64_t turns = rlx_micro_less(r->turns - t, WIDE_TURNS), n = rlx_micro_less(r->columns - j, width);
+            int64_t turns = rlx_micro_less(r->turns - t, WIDE_TURNS);
             w->fresh = r->fresh && t == 0;
             widen_columns(w, (const char *)r->b + 4 * j + t * r->b_t, r->b_t, turns);
             for (int64_t first = 0; first < rows; first += WIDE_ROWS) {
                 int64_t many = rlx_micro_less(rows - first, WIDE_ROWS);
                 widen_rows(w, r, g, first, many, t, turns);
-                for (int64_t i = 0; i < many; i += WIDE_TILE)
-                    for (int64_t v = 0; v * u32_LANES < n; v += 2)
-                        wide_tile(w, i, many - i, turns, v, j + v * u32_LANES,
-                                  rlx_micro_less(n - v * u32_LANES, 2 * u32_LANES));
+                block_tiles(w, many, turns, j, rlx_micro_less(r->columns - j, width));
             }
         }
 }
 
-/* Of groups that share b. Rows that are neither beside each other nor words in a row of their own are computed one by one. */
+/* Panels of columns, the groups, for the rows of one block. */
+SET static void dot_panels(const rlx_micro_sum *r, const rlx_micro_groups *g, wide_block *w)
+{
+    const int64_t width = WIDE_VECTORS * u32_LANES;
+    for (int64_t t = 0; t < r->turns; t += WIDE_TURNS) {
+        int64_t turns = rlx_micro_less(r->turns - t, WIDE_TURNS);
+        w->fresh = r->fresh && t == 0;
+        widen_rows(w, r, g, 0, r->rows, t, turns);
+        for (int64_t p = 0; p < g->count; p++)
+            for (int64_t j = 0; j < r->columns; j += width) {
+                widen_columns(w, (const char *)r->b + p * g->b + 4 * j + t * r->b_t, r->b_t, turns);
+                block_tiles(w, r->rows, turns, p * g->acc + j, rlx_micro_less(r->columns - j, width));
+            }
+    }
+}
+
+/* Of groups that share b, or the rows of one block. Rows that are neither beside each other nor words in a row of their own are computed one by one. */
 SET static bool dot_groups(const rlx_micro_sum *r, const rlx_micro_groups *g)
 {
     wide_block w;
     const bool few = g->count == 1 && r->rows <= WIDE_NONE;
     w.across = r->a_i == 4 && r->rows % u32_LANES == 0;
-    if (g->b || !rlx_micro_is_in_fours(r))
+    if ((g->b && (g->a || r->rows <= WIDE_NONE || r->rows > WIDE_ROWS)) || !rlx_micro_is_in_fours(r))
         return false;
     w.of_a = u32_load(halves_masks[r->a_signed]), w.of_b = u32_load(halves_masks[r->b_signed]);
     if (!few && (w.across || r->a_t == 4)) {
-        dot_blocks(r, g, &w);
+        (g->b ? dot_panels : dot_blocks)(r, g, &w);
         return true;
     }
     for (int64_t j = 0; j < r->columns && g->count == 1; j += WIDE_VECTORS * u32_LANES)

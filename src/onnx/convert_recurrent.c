@@ -2,7 +2,8 @@
  *
  *     gates = X[t] W^T + H R^T + B        the product with X for all steps at once
  *
- * Few steps of a known number are written in a row, others are a function (loop_function.c). */
+ * Layers as they mostly are call an operator that does all steps (nn.lstm ..). Of others few steps of a known number are written in
+ * a row, more are a function (loop_function.c). */
 #include "onnx/onnx_int.h"
 
 enum { MOST_STEPS = 16 }; /* in a row */
@@ -339,6 +340,42 @@ static state run_function(rlx_onnx_conv *c, course *k, bool back, state s, const
     return (state){ results[0]->expr, s.c ? results[1]->expr : NULL };
 }
 
+/* The activations that a layer has if none are named, and nothing else that a step would need to know? */
+static bool is_usual(const course *k)
+{
+    static const enum activation usual[] = { SIGMOID, TANH, TANH };
+    const recurrent *q = k->d.q;
+    size_t count = q->kind == 'l' ? 3 : q->kind == 'g' ? 2 : 1;
+    bool is = !q->clips && !q->couples && !q->quantized && !q->p && (q->dtype == RELAX_FLOAT32 || q->dtype == RELAX_FLOAT64) &&
+              (q->kind != 'g' || k->d.rb);
+    for (size_t i = 0; i < count && is; i++)
+        is = k->d.acts[i].kind == (count == 1 ? TANH : usual[i]);
+    return is;
+}
+
+static state run_operator(rlx_onnx_conv *c, const course *k, bool back, state s, const rlx_expr **rows)
+{
+    const recurrent *q = k->d.q;
+    const rlx_expr *r = k->d.r, *rb = k->d.rb, *n = q->lengths, *all;
+    const int way = back;
+    if (q->kind == 'l')
+        all = n ? rlx_onnx_call(c, "nn.lstm", "x x x x x backward=b", k->wx, r, s.h, s.c, n, way)
+                : rlx_onnx_call(c, "nn.lstm", "x x x x backward=b", k->wx, r, s.h, s.c, way);
+    else if (q->kind == 'r')
+        all = n ? rlx_onnx_call(c, "nn.rnn", "x x x x backward=b", k->wx, r, s.h, n, way)
+                : rlx_onnx_call(c, "nn.rnn", "x x x backward=b", k->wx, r, s.h, way);
+    else if (q->before)
+        all = n ? rlx_onnx_call(c, "nn.gru", "x x x x x backward=b", k->wx, r, s.h, rb, n, way)
+                : rlx_onnx_call(c, "nn.gru", "x x x x backward=b", k->wx, r, s.h, rb, way);
+    else {
+        const rlx_expr *both = gates(c, q, r, 0, 2, 1), *last = gate(c, q, r, 2, 1);
+        all = n ? rlx_onnx_call(c, "nn.gru_reset_before", "x x x x x x backward=b", k->wx, both, s.h, rb, last, n, way)
+                : rlx_onnx_call(c, "nn.gru_reset_before", "x x x x x backward=b", k->wx, both, s.h, rb, last, way);
+    }
+    *rows = all && rlx_onnx_wants(c, 0) ? rlx_onnx_item(c, all, 0) : NULL;
+    return (state){ all ? rlx_onnx_item(c, all, 1) : NULL, all && s.c ? rlx_onnx_item(c, all, 2) : NULL };
+}
+
 static state run_direction(rlx_onnx_conv *c, const recurrent *q, int64_t i, bool back,
                            const rlx_expr **rows)
 {
@@ -351,6 +388,8 @@ static state run_direction(rlx_onnx_conv *c, const recurrent *q, int64_t i, bool
     k.wx = product(c, &k.d, q->x, false);
     if (k.d.wb)
         k.wx = add(c, k.wx, k.d.wb);
+    if (is_usual(&k))
+        return run_operator(c, &k, back, s, rows);
     k.none = q->lengths ? zeros(c, q) : NULL;
     return q->steps > 0 && q->steps <= MOST_STEPS ? run_row(c, &k, back, s, rows)
                                                   : run_function(c, &k, back, s, rows);

@@ -143,7 +143,7 @@ RULE(prelu) RULE(instance_norm) RULE(reverse_sequence) RULE(bucketize) RULE(inde
 RULE(index_put) RULE(slice_scatter) RULE(hamming_window)
 RULE(affine_grid) RULE(grid_sample) RULE(sum_pixels) RULE(roi) RULE(valid_counts) RULE(nms) RULE(all_class_nms)
 RULE(dynamic_nms) RULE(pool_indices) RULE(deformable_conv) RULE(random) RULE(det) RULE(resize_axes)
-RULE(multibox) RULE(median)
+RULE(multibox) RULE(median) RULE(recurrent)
 #undef RULE
 #define LOWERING(name) const rlx_prim_func *rlx_lower_##name(rlx_lower_request *l);
 LOWERING(intrinsic) LOWERING(unary) LOWERING(node) LOWERING(binary) LOWERING(wide_binary)
@@ -163,7 +163,7 @@ LOWERING(prelu) LOWERING(reverse_sequence) LOWERING(bucketize) LOWERING(index_te
 LOWERING(index_put) LOWERING(slice_scatter) LOWERING(hamming_window) LOWERING(instance_norm)
 LOWERING(affine_grid) LOWERING(grid_sample) LOWERING(sum_pixels) LOWERING(roi_align) LOWERING(roi_pool)
 LOWERING(pool_indices) LOWERING(multibox) LOWERING(deformable_conv)
-LOWERING(random) LOWERING(det) LOWERING(resize_axes)
+LOWERING(random) LOWERING(det) LOWERING(resize_axes) LOWERING(recurrent)
 #undef LOWERING
 const rlx_expr *rlx_normalize_reshape(rlx_infer *in);
 const rlx_expr *rlx_normalize_arg_tuple(rlx_infer *in);
@@ -200,6 +200,7 @@ BINARY(bitwise_xor) BINARY(left_shift) BINARY(right_shift) BINARY(atan2) BINARY(
 /* Members of families in rlx_op_row.member.number: how reductions and scans combine two elements,
  * what is looked at. */
 enum rlx_fold { RLX_FOLD_SUM, RLX_FOLD_PROD, RLX_FOLD_MAX, RLX_FOLD_MIN };
+enum rlx_cell { RLX_CELL_LSTM, RLX_CELL_GRU, RLX_CELL_GRU_RESET_BEFORE, RLX_CELL_RNN };   /* of recurrent layers */
 enum rlx_inspected {
     RLX_INSPECT_CODE, RLX_INSPECT_BITS, RLX_INSPECT_LANES, RLX_INSPECT_NDIM, RLX_INSPECT_OFFSET,
     RLX_INSPECT_SHAPE, RLX_INSPECT_STRIDE

@@ -1,7 +1,7 @@
 /* contract_tile.c: the nests of a contraction in tiles, and those that fill its panels. */
 #include "schedule/contract_int.h"
 
-enum { PACKED_ROWS = 1024 };
+enum { PACKED_ROWS = 1024, FEW_ROWS = 16 };
 
 static const rlx_prim *number(const rlx_tiling *t, int64_t v) { return rlx_int64(t->ctx, v); }
 
@@ -440,7 +440,31 @@ static const rlx_stmt *in_row_panels(const rlx_tiling *t, const depth_tile *d, c
 static bool has_full_panels(const rlx_tiling *t)
 {
     int64_t all;
-    return t->column.panel && !t->one_by_one && !t->dot && rlx_int_literal(t->column.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
+    return t->column.panel && !t->one_by_one && rlx_int_literal(t->column.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
+}
+
+/* Are the columns one tile, the last of them a panel that is not full behind others, and all panels there? Of several tiles, which threads
+ * share, it would not be seen that each has columns of its own; and for many rows an instruction for each panel costs next to nothing,
+ * but threads would meet twice. */
+static bool has_last_panel(const rlx_tiling *t, const lane_tile *columns)
+{
+    int64_t all;
+    return t->column.panel && !t->row.panel && !t->one_by_one && !t->dot && !t->strip.width && rlx_is_at_most(t->row.lanes.extent, FEW_ROWS) &&
+           rlx_int_literal(columns->count, &all) && all > RLX_COLUMN_PANEL && all % RLX_COLUMN_PANEL;
+}
+
+/* Columns of a tile in their panels: those that are full are one instruction, and so is the one that is not. */
+static const rlx_stmt *in_column_panels(const rlx_tiling *t, const depth_tile *d, const lane_tile *row, const lane_tile *columns)
+{
+    const rlx_prim *full = rlx_fold_binary(t->ctx, RLX_NODE_FLOOR_DIV, columns->count, number(t, RLX_COLUMN_PANEL)), *done;
+    lane_tile panel = { .loop = rlx_sched_loop_new(t->ctx, "jp", full), .count = number(t, RLX_COLUMN_PANEL) }, rest;
+    panel.inside = mul(t, panel.loop.var, panel.count);
+    panel.begin = add(t, columns->begin, panel.inside);
+    done = mul(t, full, panel.count);
+    rest = (lane_tile){ .begin = add(t, columns->begin, done), .inside = done, .count = rlx_fold_sub(t->ctx, columns->count, done) };
+    const rlx_stmt *whole = innermost(t, d, row, NULL, &panel, panel.loop.var, &panel.loop),
+                   *last = innermost(t, d, row, NULL, &rest, full, NULL);
+    return both(t, whole, last ? rlx_copy_fresh(t->ctx, last) : NULL);
 }
 
 /* What reads the strip for row y of the picture, behind what fills that. */
@@ -477,7 +501,7 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
                           ? tile_lanes(t, "jp", columns->begin, columns->count, RLX_COLUMN_PANEL)
                           : *columns;
     const rlx_prim *column_panel = t->one_by_one ? number(t, 0) : panel.loop.var;
-    const bool full = has_full_panels(t), at_once = !t->row.panel && full;
+    const bool full = has_full_panels(t), apart = has_last_panel(t, columns), at_once = !t->row.panel && (full || apart);
     const rlx_stmt *body;
     row.inside = number(t, 0);
     if (!t->column.panel)
@@ -488,6 +512,8 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
         body = in_turned_panels(t, d, &row, &panel);
     else if (t->row.panel)
         body = in_row_panels(t, d, &row, &panel, column_panel);
+    else if (apart)
+        body = in_column_panels(t, d, &row, columns);
     else
         body = innermost(t, d, &row, NULL, &panel, column_panel, at_once ? &panel.loop : NULL);
     if (t->one_by_one)

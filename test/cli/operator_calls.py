@@ -90,6 +90,15 @@ def every_way(calls, args):
                 passed += 1
 
 
+def same(what, a, b):
+    """Two lists of arrays with the same bits."""
+    global passed
+    if len(a) == len(b) and all(f.dtype == g.dtype and f.shape == g.shape and f.tobytes() == g.tobytes() for f, g in zip(a, b)):
+        passed += 1
+    else:
+        failures.append(f"{what}: other bits")
+
+
 def done():
     for f in failures[:20]:
         print("FAILED", f)

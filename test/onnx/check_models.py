@@ -134,6 +134,13 @@ layer = model([node("LSTM", ["x", "w", "r", "b", "n"], ["y", "h", "c"], hidden_s
 want = [ys[:, None].astype("float32"), last[None].astype("float32"), cell[None].astype("float32")]
 run("a recurrent layer of any number of steps", layer, [xs, lengths], want, "--no-bind")
 run("a recurrent layer of many steps", layer, [xs, lengths], want, "--dim", "time=40")
+s.check("a recurrent layer is one operator", text(layer).count("R.nn.lstm(") == 1 and "R.tanh" not in text(layer), lambda: text(layer))
+clipped = model([node("LSTM", ["x", "w", "r", "b", "n"], ["y", "h", "c"], hidden_size=5, clip=1e3)],
+                [value("x", "float32", ["time", "batch", 3]), value("n", "int32", ["batch"])],
+                [value(k, "float32", None) for k in "yhc"], {"w": w4, "r": r4, "b": b4})
+run("a recurrent layer of operators", clipped, [xs, lengths], want, "--no-bind")
+run("a recurrent layer of operators, many steps", clipped, [xs, lengths], want, "--dim", "time=40")
+s.check("a recurrent layer of operators calls a function", "R.nn.lstm(" not in text(clipped) and "R.tanh" in text(clipped), lambda: text(clipped))
 refused("axes that are an input, not known", model([node("Transpose", ["x"], ["t"]), node("ReduceSum", ["t", "a"], ["y"], keepdims=0)],
         [value("x", "float32", ["n", "h", "k"]), value("a", "int64", ["some"])], [value("y", "float32", None)]), "ON07", "depends on the input a")
 

@@ -23,6 +23,7 @@ def add(case, as_float, FLOATS, Text):
     scans(case, as_float, FLOATS)
     norms(case, as_float, FLOATS)
     attention(case, as_float, FLOATS, Text)
+    recurrent(case, as_float, FLOATS)
     losses(case, as_float, FLOATS, Text)
     gradients(case, of, as_float, FLOATS, Text)
     choices(case, as_float, FLOATS)
@@ -263,6 +264,29 @@ def scans(case, as_float, FLOATS):
         a, b, c = (as_float(dtype, numbers(2, 3)) for _ in range(3))
         want = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
         case("ewise_fma", [(dtype, a), (dtype, b), (dtype, c)], (dtype, as_float(dtype, want)), tol)
+
+
+# ---- recurrent layers whose gates are open, shut or half open: 40 is as good as infinity ---------------------------
+def recurrent(case, as_float, FLOATS):
+    for dtype, (_, tol) in FLOATS.items():
+        of = lambda v: (dtype, as_float(dtype, np.asarray(v, np.float64)))
+        x, state, cell = np.zeros((2, 2, 4)), np.full((2, 1), 0.5), np.array([[0.25], [-0.5]])
+        x[0, 0], x[1, 0], x[0, 1], x[1, 1] = [40, 40, -40, 40], [-40, 40, 40, 0], [0, 0, 40, 0], [-40, -40, 40, 0]
+        rows = [[[np.tanh(1)], [np.tanh(-0.5) / 2]], [[np.tanh(1)], [0]]]
+        case("nn.lstm", [of(x), of(np.zeros((1, 4))), of(state), of(cell)], [of(rows), of(rows[1]), of([[1], [-0.5]])], tol * 2)
+        lengths = ("int32", np.array([1, 2], np.int32))
+        behind = [rows[0], [[0], [0]]]
+        case("nn.lstm", [of(x), of(np.zeros((1, 4))), of(state), of(cell), lengths], [of(behind), of([rows[0][0], [0]]), of([[1], [-0.5]])], tol * 2)
+        z, bias = np.array([[[40.0, 0, 0]], [[-40, 40, 0]], [[0, 0, 0]]]), np.array([0, 0, 1.0])
+        first = np.tanh(1 + 0.25 * 2)   # z shut, r open: of 0.25, weight 2 and bias 1
+        second = (first + np.tanh((1 + first * 2) / 2)) / 2, (first + np.tanh(1 + first)) / 2
+        for op, last, weights in (("nn.gru", second[0], [np.array([[0, 0, 2.0]])]), ("nn.gru_reset_before", second[1], [np.zeros((1, 2)), np.array([[2.0]])])):
+            given = [of(z), of(weights[0]), of([[0.25]]), of(bias)] + [of(w) for w in weights[1:]]
+            case(op, given, [of([[[0.25]], [[first]], [[last]]]), of([[last]])], tol * 4)
+        w = np.array([[0, 1.0], [1, 0]])   # exchanges the two
+        t = np.tanh
+        case("nn.rnn", [of([[[0, 0.5]], [[0.25, 0]]]), of(w), of([[1, -1]])], [of([[[t(-1), t(1.5)]], [[t(0.25 + t(1.5)), t(t(-1))]]]), of([[t(0.25 + t(1.5)), t(t(-1))]])], tol * 4)
+        case("nn.rnn", [of([[[0.25, 0]], [[0, 0.5]]]), of(w), of([[1, -1]])], [of([[[t(0.25 + t(1.5)), t(t(-1))]], [[t(-1), t(1.5)]]]), of([[t(0.25 + t(1.5)), t(t(-1))]])], tol * 4, backward=True)
 
 
 # ---- normalisation --------------------------------------------------------------------------------------------------

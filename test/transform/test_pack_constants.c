@@ -139,6 +139,14 @@ static void test_single_row(void **state)
           LIST(PANELS(I(2) ", " I(1100) ", " I(32)), PANELS(I(10) ", " I(36) ", " I(32))), NOTHING);
 }
 
+/* Panels that are full are one nest, as they would be without the last one. */
+static void test_last_panel(void **state)
+{
+    check(PROGRAM("few rows, and a last panel that is not full"),
+          LIST("for jp, i, j, k in T.grid(" I(2) ", " I(5) ", " I(32) ", " I(100) ")", "for i, j, k in T.grid(" I(5) ", " I(6) ", " I(100) ")",
+               "for jp, i, j, k in T.grid(" I(3) ", " I(5) ", " I(32) ", " I(70) ")", "for i, j, k in T.grid(" I(5) ", " I(4) ", " I(70) ")"), NOTHING);
+}
+
 static void test_unknown_rows(void **state)
 {
     check(PROGRAM("rows that the run counts"),
@@ -546,6 +554,7 @@ int main(void)
         cmocka_unit_test(test_large_weights),
         cmocka_unit_test(test_memory_that_is_refused),
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
+        cmocka_unit_test(test_last_panel),
         cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
         cmocka_unit_test(test_windows),       cmocka_unit_test(test_phases), cmocka_unit_test(test_channels_last),
         cmocka_unit_test(test_plain_use),
