@@ -121,18 +121,19 @@ typedef struct rlx_memory_estimate {
 bool rlx_estimate_memory(rlx_context *ctx, const rlx_function *f, const rlx_prim_vars *known,
                          rlx_memory_estimate *out);
 
-/* ---- does a PrimFunc only copy? A buffer parameter that it fills gets consecutive elements of the
- * parameter `from`, in row-major order, from element `offset` on. */
+/* ---- does a PrimFunc only copy? A buffer parameter is consecutive elements of the parameter `of`, in row-major order, from
+ * element `offset` on: it is filled with them (copies), or fills them (joins). */
 typedef struct rlx_copied {
-    int32_t from;               /* -1: nothing is stored here */
+    int32_t of;                 /* -1: it is no such part */
     const rlx_prim *offset;     /* int64 expressions of the variables of f, as those below */
-    const rlx_prim *elements;   /* of what is filled */
-    const rlx_prim *whole;      /* of `from`; whether the part lies in it is not looked at */
+    const rlx_prim *elements;   /* of the part */
+    const rlx_prim *whole;      /* of `of`; whether the part lies in it is not looked at */
     bool all;                   /* as many */
 } rlx_copied;
 /* Is that all that f does? `out` has an item for each parameter. false: perhaps not (or out of
  * memory, latched). */
 bool rlx_find_copies(rlx_context *ctx, const rlx_prim_func *f, rlx_copied *out);
+bool rlx_find_joins(rlx_context *ctx, const rlx_prim_func *f, rlx_copied *out);
 /* Does it do so with all elements of one buffer? */
 bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f);
 

@@ -14,6 +14,7 @@ typedef struct nest {
     RLX_VEC(const rlx_for_stmt *) loops;
     RLX_VEC(const rlx_prim *) from, to;   /* variables of blocks -> what they stand for */
     const rlx_buffer_store *store;
+    bool joins;                           /* what is read is to be gone through, not what is written */
 } nest;
 
 static const rlx_prim *in_loops(nest *n, const rlx_prim *p)
@@ -120,13 +121,13 @@ static bool equal(nest *n, const rlx_prim *a, const rlx_prim *b)
 }
 
 /* Does each dimension have a loop of its own, of that extent? */
-static bool covers_by_dimension(nest *n, const rlx_buffer *b)
+static bool covers_by_dimension(nest *n, const rlx_buffer *b, const rlx_prim *const *indices)
 {
     rlx_ptrmap used;
     bool yes = true;
     rlx_ptrmap_init(&used, &n->ctx->memory);
     for (size_t i = 0; yes && i < b->num_shape; i++) {
-        const rlx_prim *index = in_loops(n, n->store->indices[i]);
+        const rlx_prim *index = in_loops(n, indices[i]);
         size_t k = 0;
         while (k < n->loops.len && n->loops.data[k]->loop_var != index)
             k++;
@@ -142,7 +143,7 @@ static bool covers_by_dimension(nest *n, const rlx_buffer *b)
 }
 
 /* Or do the loops together count through the elements? */
-static bool covers_by_counting(nest *n, const rlx_prim *written, const rlx_prim *elements)
+static bool covers_by_counting(nest *n, const rlx_prim *flat_index, const rlx_prim *elements)
 {
     const rlx_prim *count = rlx_int64(n->ctx, 0), *all = rlx_int64(n->ctx, 1);
     for (size_t i = 0; count && all && i < n->loops.len; i++) {
@@ -152,7 +153,7 @@ static bool covers_by_counting(nest *n, const rlx_prim *written, const rlx_prim 
         count = extent ? rlx_fold_mul(n->ctx, count, extent) : NULL;
         count = count && var ? rlx_fold_add(n->ctx, count, var) : NULL;
     }
-    return equal(n, written, count) && equal(n, all, elements);
+    return equal(n, flat_index, count) && equal(n, all, elements);
 }
 
 /* ---- the question --------------------------------------------------------------------------- */
@@ -198,15 +199,14 @@ static bool mentions_loop(nest *n, const rlx_prim *p)
     return yes;
 }
 
-/* How much further on is read than written, everywhere; NULL: that differs, or is not known. */
-static const rlx_prim *distance(nest *n, const rlx_prim *read, const rlx_prim *written)
+/* How much further on one place is than the other, everywhere; NULL: that differs, or is not known. */
+static const rlx_prim *distance(nest *n, const rlx_prim *there, const rlx_prim *at)
 {
-    if (equal(n, read, written))
+    if (equal(n, there, at))
         return rlx_int64(n->ctx, 0);
-    const rlx_prim *d = read && written ? rlx_fold_sub(n->ctx, read, written) : NULL;
+    const rlx_prim *d = there && at ? rlx_fold_sub(n->ctx, there, at) : NULL;
     d = d ? rlx_simplify(n->ctx, &n->scope, d) : NULL;
-    return d && !mentions_loop(n, d) && equal(n, read, rlx_fold_add(n->ctx, written, d)) ? d
-                                                                                        : NULL;
+    return d && !mentions_loop(n, d) && equal(n, there, rlx_fold_add(n->ctx, at, d)) ? d : NULL;
 }
 
 static bool is_copy(nest *n, const rlx_prim_func *f, rlx_copied *out)
@@ -220,16 +220,17 @@ static bool is_copy(nest *n, const rlx_prim_func *f, rlx_copied *out)
         !is_plain(f, to) || load->num_indices != from->num_shape ||
         store->num_indices != to->num_shape || !add_sizes(n, from) || !add_sizes(n, to))
         return false;
-    const rlx_prim *written = flat(n, store->indices, to->shape, to->num_shape),
-                   *read = flat(n, load->indices, from->shape, from->num_shape),
-                   *elements = product(n, to->shape, to->num_shape),
-                   *whole = product(n, from->shape, from->num_shape),
-                   *offset = written ? distance(n, read, written) : NULL;
-    rlx_copied *one = &out[param_of(f, to)];
+    const bool joins = n->joins;
+    const rlx_buffer *part = joins ? from : to, *other = joins ? to : from;
+    const rlx_prim *const *indices = joins ? load->indices : store->indices, *const *others = joins ? store->indices : load->indices;
+    const rlx_prim *at = flat(n, indices, part->shape, part->num_shape), *there = flat(n, others, other->shape, other->num_shape),
+                   *elements = product(n, part->shape, part->num_shape), *whole = product(n, other->shape, other->num_shape),
+                   *offset = at ? distance(n, there, at) : NULL;
+    rlx_copied *one = &out[param_of(f, part)];
     if (!offset || !elements || !whole || one->offset ||
-        !(covers_by_dimension(n, to) || covers_by_counting(n, written, elements)))
+        !(covers_by_dimension(n, part, indices) || covers_by_counting(n, at, elements)))
         return false;
-    *one = (rlx_copied){ param_of(f, from), offset, elements, whole, equal(n, elements, whole) };
+    *one = (rlx_copied){ param_of(f, other), offset, elements, whole, equal(n, elements, whole) };
     return true;
 }
 
@@ -252,22 +253,25 @@ static const rlx_seq_stmt *list_of(const rlx_stmt *s)
     return rlx_as_seq_stmt(root ? b->body : s);
 }
 
-bool rlx_find_copies(rlx_context *ctx, const rlx_prim_func *f, rlx_copied *out)
+static bool find_parts(rlx_context *ctx, const rlx_prim_func *f, bool joins, rlx_copied *out)
 {
-    nest n = { .ctx = ctx };
+    nest n = { .ctx = ctx, .joins = joins };
     const rlx_seq_stmt *list = list_of(f->body);
     bool yes = !list || list->num_stmts;
     for (size_t i = 0; i < f->num_params; i++)
-        out[i] = (rlx_copied){ .from = -1 };
+        out[i] = (rlx_copied){ .of = -1 };
     for (size_t i = 0; yes && i < (list ? list->num_stmts : 1); i++)
         yes = look_at_nest(&n, f, list ? list->stmts[i] : f->body, out);
     for (size_t i = 0; yes && i < f->num_params; i++) /* what is stored is read nowhere */
-        yes = out[i].from < 0 || out[out[i].from].from < 0;
+        yes = out[i].of < 0 || out[out[i].of].of < 0;
     rlx_vec_free(&ctx->memory, &n.loops);
     rlx_vec_free(&ctx->memory, &n.from);
     rlx_vec_free(&ctx->memory, &n.to);
     return yes && !ctx->diags.out_of_memory;
 }
+
+bool rlx_find_copies(rlx_context *ctx, const rlx_prim_func *f, rlx_copied *out) { return find_parts(ctx, f, false, out); }
+bool rlx_find_joins(rlx_context *ctx, const rlx_prim_func *f, rlx_copied *out) { return find_parts(ctx, f, true, out); }
 
 bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f)
 {
@@ -275,8 +279,8 @@ bool rlx_is_reshape(rlx_context *ctx, const rlx_prim_func *f)
     bool yes = out && rlx_find_copies(ctx, f, out);
     size_t stored = 0;
     for (size_t i = 0; yes && i < f->num_params; i++) {
-        stored += out[i].from >= 0;
-        yes = out[i].from < 0 || (out[i].all && rlx_is_int_value(out[i].offset, 0));
+        stored += out[i].of >= 0;
+        yes = out[i].of < 0 || (out[i].all && rlx_is_int_value(out[i].offset, 0));
     }
     rlx_mem_free(&ctx->memory, out, out ? (f->num_params + 1) * sizeof *out : 0);
     return yes && stored == 1;

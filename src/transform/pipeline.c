@@ -24,6 +24,7 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 0, "call_tir_rewrite" },
     { 1, "dead_code_elimination" },
     { 1, "place_views" },
+    { 1, "place_parts" },
     { 1, "pack_constants" },
     { 1, "schedule_tir" },
     { 1, "reuse_operands" },

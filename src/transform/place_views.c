@@ -189,7 +189,7 @@ static bool add_view(rlx_seq_pass *p, const rlx_call *call, size_t i, const rlx_
     offset = offset ? rlx_fold_mul(p->ctx, offset,
                                    rlx_int64(p->ctx, (int64_t)rlx_dtype_bytes(dtype)))
                     : NULL;
-    view v = { d->flow.events.data[event].binding, call->args[copied->from], offset, event, false };
+    view v = { d->flow.events.data[event].binding, call->args[copied->of], offset, event, false };
     return offset && rlx_vec_push(&p->ctx->memory, &d->views, v);
 }
 
@@ -257,10 +257,10 @@ static bool look_at_call(rlx_seq_pass *p, uint32_t at, uint32_t run, const rlx_c
     bool good = c && fits_call(p, f, call);
     for (size_t i = 0; good && i < f->num_params; i++) {
         uint32_t event;
-        if (c[i].from >= 0)
+        if (c[i].of >= 0)
             good = may_be_view(d, call->args[i], run, at, &event) &&
-                   stays_as_it_is(d, call->args[c[i].from]) &&
-                   same_place(call->args[i], call->args[c[i].from]) &&
+                   stays_as_it_is(d, call->args[c[i].of]) &&
+                   same_place(call->args[i], call->args[c[i].of]) &&
                    lies_inside(p, &c[i]) && add_view(p, call, i, &c[i], event);
     }
     if (good && d->views.len > first && is_worth_keeping(p, first))

@@ -18,7 +18,7 @@ static int32_t find_input(rlx_context *ctx, const rlx_prim_func *f, size_t out)
 {
     rlx_copied *c = rlx_mem_alloc(&ctx->memory, (f->num_params + 1) * sizeof *c);
     bool copies = c && out < f->num_params && rlx_find_copies(ctx, f, c);
-    int32_t from = copies && c[out].all && rlx_is_int_value(c[out].offset, 0) ? c[out].from : -1;
+    int32_t from = copies && c[out].all && rlx_is_int_value(c[out].offset, 0) ? c[out].of : -1;
     rlx_mem_free(&ctx->memory, c, c ? (f->num_params + 1) * sizeof *c : 0);
     return from;
 }

@@ -1,4 +1,4 @@
-/* test_views: what is computed does not depend on who shares memory. Random programs of reshapes, splits,
+/* test_views: what is computed does not depend on who shares memory. Random programs of reshapes, splits, joins,
  * slices, elementwise operators, in-place calls, branches, calls and packed functions that write into
  * what they get or once got are built at level 0, where each tensor has memory of its own, and at
  * levels 1 and 2: results, arguments and what shares memory with what are the same.
@@ -115,6 +115,28 @@ static void slice(gen *g)
     keep(g, v);
 }
 
+/* Two halves, which are read later, too, or what was made of others, become one. */
+static void join(gen *g)
+{
+    item half[2];
+    for (int i = 0; i < 2; i++) {
+        const item *a = any_item(g);
+        for (int k = 0; k < 20 && (!a->half || (i && a->form != half[0].form)); k++)
+            a = any_item(g);
+        if (!a->half || a->form < 4 || (i && a->form != half[0].form))
+            return;
+        half[i] = *a;
+        if (roll(g, 4)) {
+            half[i] = fresh(g, a->form, true);
+            LINE(g, "%s = R.%s(%s)", half[i].name, roll(g, 2) ? "exp" : "nn.relu", a->name);
+            keep(g, half[i]);
+        }
+    }
+    item v = fresh(g, half[0].form, false);
+    LINE(g, "%s = R.concat((%s, %s), axis=%d)", v.name, half[0].name, half[1].name, v.form == 5);
+    keep(g, v);
+}
+
 static void permute(gen *g)
 {
     const item *a = any_item(g);
@@ -205,8 +227,8 @@ static void tuple(gen *g)
 
 static const char *write_program(gen *g, uint64_t seed)
 {
-    static void (*const statements[])(gen *) = { unary, unary, binary, binary, reshape, reshape, reshape, split,
-                                                 slice, permute, cast, inplace, packed, packed, branch, call,
+    static void (*const statements[])(gen *) = { unary, unary, binary, binary, reshape, reshape, reshape, split, split,
+                                                 join, join, slice, permute, cast, inplace, packed, packed, branch, call,
                                                  tuple };
     *g = (gen){ .state = seed };
     g->symbolic = roll(g, 2);
