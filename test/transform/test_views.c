@@ -132,9 +132,15 @@ static void join(gen *g)
             keep(g, half[i]);
         }
     }
-    item v = fresh(g, half[0].form, false);
-    LINE(g, "%s = R.concat((%s, %s), axis=%d)", v.name, half[0].name, half[1].name, v.form == 5);
-    keep(g, v);
+    item v = fresh(g, half[0].form, false), u = fresh(g, v.form, false);
+    LINE(g, "%s = R.concat((%s, %s), axis=%d)", v.name, half[0].name, half[roll(g, 6) > 0].name, v.form == 5);
+    if (v.form != 4 || roll(g, 3)) {
+        keep(g, v);
+        return;
+    }
+    LINE(g, "%s = R.call_tir_inplace(cls.bump, (%s,), inplace_indices=[0], out_sinfo=R.Tensor(%s, \"float32\"))", u.name, v.name,
+         shape_of(&u));
+    keep(g, u);
 }
 
 static void permute(gen *g)
