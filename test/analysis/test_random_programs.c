@@ -64,6 +64,7 @@ static rlx_context *fresh_context(void)
 static const struct { const char *pass, *before[2]; } preludes[] = {
     { "call_tir_rewrite", { "legalize_ops" } },
     { "place_views", { "legalize_ops", "call_tir_rewrite" } },
+    { "place_parts", { "legalize_ops", "call_tir_rewrite" } },
     { "reuse_operands", { "legalize_ops", "call_tir_rewrite" } },
     { "lift_temporaries", { "legalize_ops", "call_tir_rewrite" } },
     { "plan_memory", { "legalize_ops", "call_tir_rewrite" } },

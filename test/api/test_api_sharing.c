@@ -220,7 +220,7 @@ static bool has_required_options(int32_t pass)
 /* The module, or one whose tensors can be placed. */
 static relax_module *ready_for(relax_context *ctx, const char *pass, relax_module *m)
 {
-    if (strcmp(pass, "plan_memory") != 0 && strcmp(pass, "place_views") != 0 &&
+    if (strcmp(pass, "plan_memory") != 0 && strcmp(pass, "place_views") != 0 && strcmp(pass, "place_parts") != 0 &&
         strcmp(pass, "reuse_operands") != 0 && strcmp(pass, "lift_temporaries") != 0)
         return m;
     return relax_pass_run(ctx, relax_pass_run(ctx, m, Z("legalize_ops"), NULL),

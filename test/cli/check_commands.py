@@ -122,7 +122,7 @@ s.check("ops NAME", rc == 0 and "axis=-1" in out and "pure" in out, out)
 s.fails("ops of no operator", ["ops", "softmacks"], "OP06")
 rc, passes, err = s.run("passes")
 s.check("passes", rc == 0 and all(p in passes for p in ("normalize", "legalize_ops", "fold_constant", "dead_code_elimination", "canonicalize_bindings",
-                                                        "call_tir_rewrite", "place_views", "reuse_operands", "lift_temporaries", "plan_memory")), passes)
+                                                        "call_tir_rewrite", "place_views", "place_parts", "reuse_operands", "lift_temporaries", "plan_memory")), passes)
 rc, out, err = s.run("passes", "fold-constant")
 s.check("passes NAME", rc == 0 and out.startswith("fold_constant:"), out)
 rc, out, err = s.run("explain", "WF03")

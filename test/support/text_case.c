@@ -155,7 +155,7 @@ static int passes(state *s, relax_module *module)
     static const char *const names[] = { "normalize",        "canonicalize_bindings",
                                          "fold_constant",    "dead_code_elimination",
                                          "legalize_ops",     "to_non_dataflow",
-                                         "call_tir_rewrite", "place_views",
+                                         "call_tir_rewrite", "place_views", "place_parts",
                                          "schedule_tir",     "reuse_operands",
                                          "lift_temporaries", "plan_memory" };
     for (size_t i = 0; i < sizeof names / sizeof names[0] && module; i++) {
