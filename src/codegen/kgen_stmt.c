@@ -222,12 +222,21 @@ static bool is_shared(rlx_kgen *w, const rlx_for_stmt *s, const rlx_prim **work)
     return rlx_is_worth_sharing(w->ctx, *work) && rlx_is_independent(w->ctx, s);
 }
 
+/* Three parts leave one of two threads idle for half of its time: more of them inside are better. */
+static bool is_better_inside(rlx_kgen *w, const rlx_for_stmt *s)
+{
+    const rlx_for_stmt *inner = rlx_as_for_stmt(s->body);
+    const rlx_prim *work;
+    int64_t parts;
+    return inner && rlx_is_int_value(s->extent, 3) && rlx_int_literal(inner->extent, &parts) && parts > 3 && is_shared(w, inner, &work);
+}
+
 static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
 {
     const rlx_prim *work;
     if (s->for_kind == RLX_FOR_THREAD_BINDING)
         return rlx_kgen_fail(w, "a thread binding is not supported in kernels");
-    if (!is_shared(w, s, &work))
+    if (!is_shared(w, s, &work) || is_better_inside(w, s))
         return loop_over(w, s, rlx_kgen_int64(w, s->min).reg, rlx_kgen_int64(w, s->extent).reg);
     rlx_kgen_parallel p = rlx_kgen_begin_parallel(w, s->min, s->extent, work, 1, NULL);
     loop_over(w, s, p.begin, p.count);
