@@ -155,6 +155,21 @@ const void *rlx_aligned_content(rlx_context *ctx, const rlx_constant *c)
     return rlx_is_aligned(c) ? c->data->data : rlx_new_copy(ctx, c->data->data, c->data->size);
 }
 
+const rlx_tensor_sinfo *rlx_tensor_of_var(const rlx_expr *e)
+{
+    const rlx_var *v = rlx_as_var(e);
+    return v ? rlx_as_tensor_sinfo(v->sinfo) : NULL;
+}
+
+bool rlx_reads_written(const rlx_written *w, const rlx_ptrmap *values, const rlx_expr *e, int calls)
+{
+    const rlx_call *call = rlx_as_var(e) && calls ? rlx_ptrmap_get(values, e) : NULL;
+    bool is = rlx_as_var(e) && rlx_is_written(w, e);
+    for (size_t i = 0; call && i < call->num_args && !is; i++)
+        is = rlx_reads_written(w, values, call->args[i], calls - 1);
+    return is;
+}
+
 const rlx_module *rlx_tidied(rlx_context *ctx, const rlx_module *m)
 {
     static const char *const passes[] = { "dead_code_elimination", "convert_to_dataflow" };

@@ -54,12 +54,6 @@ static const rlx_copied *joins_of(rlx_seq_pass *p, const rlx_prim_func *f)
     return rlx_ptrmap_put(&d->joins, f, (uintptr_t)c) ? c : NULL;
 }
 
-static const rlx_tensor_sinfo *tensor_of(const rlx_expr *e)
-{
-    const rlx_var *v = rlx_as_var(e);
-    return v ? rlx_as_tensor_sinfo(v->sinfo) : NULL;
-}
-
 /* Bytes of a tensor; 0: not known, or too many. */
 static int64_t bytes_of(const rlx_tensor_sinfo *t)
 {
@@ -85,7 +79,7 @@ static const rlx_call *allocation_at(const placer *d, size_t at)
 static bool is_taken_as_it_is(const rlx_prim_func *f, size_t i, const rlx_expr *arg)
 {
     const rlx_buffer *b = i < f->num_buffers ? rlx_as_buffer(f->buffers[i]) : NULL;
-    const rlx_tensor_sinfo *t = tensor_of(arg);
+    const rlx_tensor_sinfo *t = rlx_tensor_of_var(arg);
     size_t n = 0;
     int64_t declared, given;
     const rlx_prim *const *dims = t ? rlx_shape_dims(t->shape, &n) : NULL;
@@ -110,7 +104,7 @@ static bool is_alike(rlx_seq_pass *p, const rlx_expr *v, uint32_t a, const rlx_e
 {
     const placer *d = p->user;
     const rlx_call *x = allocation_at(d, a), *y = allocation_at(d, b);
-    const rlx_tensor_sinfo *s = tensor_of(v), *t = tensor_of(w);
+    const rlx_tensor_sinfo *s = rlx_tensor_of_var(v), *t = rlx_tensor_of_var(w);
     bool lost = false, alike = v->kind == w->kind && d->flow.events.data[a].seq == d->flow.events.data[b].seq && s->vdevice == t->vdevice &&
                                x->num_args == y->num_args && x->num_args >= 2;
     for (size_t i = 2; alike && i < x->num_args; i++)
@@ -122,7 +116,7 @@ static bool is_alike(rlx_seq_pass *p, const rlx_expr *v, uint32_t a, const rlx_e
 static bool offset_of(const joint *j, size_t i, int64_t *offset)
 {
     return rlx_int_literal(j->parts[i].offset, offset) && *offset >= 0 &&
-           rlx_mul_i64(*offset, (int64_t)rlx_dtype_bytes(tensor_of(j->call->args[i])->dtype), offset) && *offset % ALIGNED == 0;
+           rlx_mul_i64(*offset, (int64_t)rlx_dtype_bytes(rlx_tensor_of_var(j->call->args[i])->dtype), offset) && *offset % ALIGNED == 0;
 }
 
 /* Are the parts, one behind the other, all of what is joined? */
@@ -238,7 +232,7 @@ static bool note_allocations(placer *d, size_t n)
     bool fits = true;
     for (size_t e = 0; e < n && fits; e++) {
         made *m = &d->at[e];
-        if (!allocation_at(d, e) || !(m->bytes = bytes_of(tensor_of(&rlx_binding_var(d->flow.events.data[e].binding)->node))))
+        if (!allocation_at(d, e) || !(m->bytes = bytes_of(rlx_tensor_of_var(&rlx_binding_var(d->flow.events.data[e].binding)->node))))
             continue;
         m->begin = (uint32_t)e, m->end = d->life.end[e], m->first = (uint32_t)e + 1;
         fits = rlx_add_i64(d->live[e], m->bytes, &d->live[e]) && rlx_sub_i64(d->live[m->end + 1], m->bytes, &d->live[m->end + 1]);

@@ -49,12 +49,6 @@ static const rlx_copied *copies_of(rlx_seq_pass *p, const rlx_prim_func *f)
     return rlx_ptrmap_put(&d->copies, f, (uintptr_t)c) ? c : NULL;
 }
 
-static const rlx_tensor_sinfo *tensor_of(const rlx_expr *e)
-{
-    const rlx_var *v = rlx_as_var(e);
-    return v ? rlx_as_tensor_sinfo(v->sinfo) : NULL;
-}
-
 /* The value that a variable of the function is bound to, and its event; NULL: a parameter. */
 static const rlx_expr *value_of(const placer *d, const rlx_expr *var, size_t *event)
 {
@@ -105,7 +99,7 @@ static bool fits_dimension(rlx_seq_pass *p, const rlx_prim *declared, const rlx_
 
 static bool fits_buffer(rlx_seq_pass *p, const rlx_buffer *b, const rlx_expr *arg)
 {
-    const rlx_tensor_sinfo *t = tensor_of(arg);
+    const rlx_tensor_sinfo *t = rlx_tensor_of_var(arg);
     size_t n = 0;
     const rlx_prim *const *dims = t ? rlx_shape_dims(t->shape, &n) : NULL;
     bool fits = dims && t->dtype == b->dtype && n == b->num_shape;
@@ -156,7 +150,7 @@ static bool may_be_view(const placer *d, const rlx_expr *v, uint32_t run, uint32
 
 static bool same_place(const rlx_expr *a, const rlx_expr *b)
 {
-    const rlx_tensor_sinfo *s = tensor_of(a), *t = tensor_of(b);
+    const rlx_tensor_sinfo *s = rlx_tensor_of_var(a), *t = rlx_tensor_of_var(b);
     return s && t && s->dtype == t->dtype && s->vdevice == t->vdevice;
 }
 
@@ -184,7 +178,7 @@ static bool add_view(rlx_seq_pass *p, const rlx_call *call, size_t i, const rlx_
                      uint32_t event)
 {
     placer *d = p->user;
-    rlx_dtype dtype = tensor_of(call->args[i])->dtype;
+    rlx_dtype dtype = rlx_tensor_of_var(call->args[i])->dtype;
     const rlx_prim *offset = in_caller(p, copied->offset);
     offset = offset ? rlx_fold_mul(p->ctx, offset,
                                    rlx_int64(p->ctx, (int64_t)rlx_dtype_bytes(dtype)))
@@ -196,7 +190,7 @@ static bool add_view(rlx_seq_pass *p, const rlx_call *call, size_t i, const rlx_
 /* The bytes of a variable's tensor; NULL: not known. */
 static const rlx_prim *bytes_of(rlx_seq_pass *p, const rlx_expr *var)
 {
-    const rlx_tensor_sinfo *t = tensor_of(var);
+    const rlx_tensor_sinfo *t = rlx_tensor_of_var(var);
     size_t n = 0;
     const rlx_prim *const *dims = t ? rlx_shape_dims(t->shape, &n) : NULL;
     const rlx_prim *bytes =

@@ -38,12 +38,6 @@ static const int32_t *same_place_of(rlx_seq_pass *p, const rlx_prim_func *f)
     return rlx_ptrmap_put(&d->same_place, f, (uintptr_t)into) ? into : NULL;
 }
 
-static const rlx_tensor_sinfo *tensor_of(const rlx_expr *e)
-{
-    const rlx_var *v = rlx_as_var(e);
-    return v ? rlx_as_tensor_sinfo(v->sinfo) : NULL;
-}
-
 static const rlx_call *allocation_at(const reuser *d, size_t event)
 {
     return rlx_is_call_op(rlx_binding_value(d->flow.events.data[event].binding),
@@ -55,7 +49,7 @@ static const rlx_call *allocation_at(const reuser *d, size_t event)
 static bool same_bytes(rlx_seq_pass *p, const rlx_expr *a, const rlx_expr *b)
 {
     const reuser *d = p->user;
-    const rlx_tensor_sinfo *s = tensor_of(a), *t = tensor_of(b);
+    const rlx_tensor_sinfo *s = rlx_tensor_of_var(a), *t = rlx_tensor_of_var(b);
     size_t m = 0, n = 0;
     const rlx_prim *const *x = s ? rlx_shape_dims(s->shape, &m) : NULL;
     const rlx_prim *const *y = t ? rlx_shape_dims(t->shape, &n) : NULL;
@@ -153,8 +147,8 @@ static uint32_t root_of_view(rlx_seq_pass *p, const rlx_binding *b)
     const rlx_prim_value *offset =
         view && view->num_args == 4 ? rlx_as_prim_value(view->args[3]) : NULL;
     uint32_t root = offset && rlx_is_int_value(offset->value, 0) ? root_of(d, view->args[0]) : 0;
-    const rlx_tensor_sinfo *s = tensor_of(&rlx_binding_var(b)->node),
-                           *t = root ? tensor_of(view->args[0]) : NULL;
+    const rlx_tensor_sinfo *s = rlx_tensor_of_var(&rlx_binding_var(b)->node),
+                           *t = root ? rlx_tensor_of_var(view->args[0]) : NULL;
     if (!s || !t || s->dtype != t->dtype)
         return 0;
     size_t m = 0, n = 0;

@@ -665,24 +665,14 @@ static const rlx_function *look_at_function(rlx_mutator *m, const rlx_function *
     return good ? f : NULL;
 }
 
-/* Does e, or what it was made of some calls before, lie in memory that somebody writes to? It may have changed until the
- * product reads it. */
-static bool reads_written(const splitting *s, const rlx_expr *e, int calls)
-{
-    const rlx_call *call = rlx_as_var(e) && calls ? rlx_ptrmap_get(&s->values, e) : NULL;
-    bool is = rlx_as_var(e) && rlx_is_written(&s->written, e);
-    for (size_t i = 0; call && i < call->num_args && !is; i++)
-        is = reads_written(s, call->args[i], calls - 1);
-    return is;
-}
-
 static enum rlx_begin begin_binding(rlx_mutator *m, const rlx_binding *old, rlx_place *place)
 {
     splitting *s = m->user;
     const rlx_expr *e = rlx_binding_value(old);
     (void)place;
     s->is_off = is_candidate(s, e, rlx_callee_op(e)) &&
-                (reads_written(s, ((const rlx_call *)e)->args[0], 2) || reads_written(s, ((const rlx_call *)e)->args[1], 2));
+                (rlx_reads_written(&s->written, &s->values, ((const rlx_call *)e)->args[0], 2) ||
+                 rlx_reads_written(&s->written, &s->values, ((const rlx_call *)e)->args[1], 2));
     return RLX_BEGIN_REWRITE;
 }
 

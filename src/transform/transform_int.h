@@ -55,6 +55,11 @@ bool rlx_meets_assumptions(rlx_context *ctx, const rlx_function *f, const rlx_pt
  * host; then a copy in the top layer. NULL: out of memory. */
 const void *rlx_aligned_content(rlx_context *ctx, const rlx_constant *c);
 bool rlx_is_aligned(const rlx_constant *c);
+/* The tensor that a variable is described as; NULL: it is none. */
+const rlx_tensor_sinfo *rlx_tensor_of_var(const rlx_expr *e);
+/* Does e, or what it was made of by so many calls, lie in memory that somebody writes to? It may change until a later call reads it. values:
+ * variable -> the call that it is bound to. */
+bool rlx_reads_written(const rlx_written *w, const rlx_ptrmap *values, const rlx_expr *e, int calls);
 /* f, where the bindings of dataflow blocks that is_apart picks (it is asked about those that bind
  * a variable) stand in ordinary blocks: split_dataflow.c. *follow (a variable of f, or NULL) is
  * what became of it. f itself if there are none, NULL: failure. */

@@ -176,16 +176,6 @@ static const rlx_function *look_at_function(rlx_mutator *m, const rlx_function *
     return good ? f : NULL;
 }
 
-/* Does e, or what it was made of some calls before, lie in memory that somebody writes to? It may have changed until it is put in order. */
-static bool reads_written(const turning *s, const rlx_expr *e, int calls)
-{
-    const rlx_call *call = rlx_as_var(e) && calls ? rlx_ptrmap_get(&s->values, e) : NULL;
-    bool is = rlx_as_var(e) && rlx_is_written(&s->written, e);
-    for (size_t i = 0; call && i < call->num_args && !is; i++)
-        is = reads_written(s, call->args[i], calls - 1);
-    return is;
-}
-
 static bool is_permute(const turning *s, const rlx_expr *e)
 {
     const rlx_op_row *row = rlx_callee_op(e);
@@ -197,7 +187,7 @@ static enum rlx_begin begin_binding(rlx_mutator *m, const rlx_binding *old, rlx_
     turning *s = m->user;
     const rlx_expr *e = rlx_binding_value(old);
     (void)place;
-    s->is_off = is_permute(s, e) && reads_written(s, ((const rlx_call *)e)->args[0], MOST_CALLS);
+    s->is_off = is_permute(s, e) && rlx_reads_written(&s->written, &s->values, ((const rlx_call *)e)->args[0], MOST_CALLS);
     return RLX_BEGIN_REWRITE;
 }
 
