@@ -147,7 +147,7 @@ bool rlx_is_channel_member(const rlx_channels *c, const rlx_stmt *s, const rlx_b
     const rlx_for_stmt *nest = rlx_as_for_stmt(s);
     rlx_nest_plan plan;
     *out = (rlx_channel_member){ .nest = nest };
-    if (!nest)
+    if (!nest || dim >= of->num_shape) /* out of memory when it was looked for */
         return false;
     bool ok = rlx_plan_nest(c->ctx, &rlx_plan_everywhere, nest, &plan) && plan.body->kind != RLX_NODE_FOR && plan.form != RLX_PLAN_EMPTY;
     for (size_t i = 0; i < plan.accesses.len && ok && !out->lane; i++)
@@ -328,6 +328,8 @@ bool rlx_shrink(const rlx_channels *c, rlx_shrunk *s, const rlx_buffer *whole, s
     const rlx_prim *shape[RLX_TIR_MAX_DIMS];
     size_t n = 0;
     int64_t lanes;
+    if (dim >= whole->num_shape)
+        return false;
     s->whole = whole;
     s->dim = dim;
     for (size_t d = 0; d < whole->num_shape; d++) {
@@ -507,13 +509,14 @@ static const rlx_stmt *turn(const rlx_channels *c, const rlx_plan_access *a, con
     const rlx_prim *at[RLX_TIR_MAX_DIMS], *own[RLX_TIR_MAX_DIMS];
     size_t n;
     const rlx_stmt *body = NULL;
-    bool ok = open_loops(c, &l) && indices_in(c, &l, a, at);
+    const int channel = rlx_channel_of(c->ctx, a, c->plan->loops[c->lane].var);
+    bool ok = open_loops(c, &l) && indices_in(c, &l, a, at) && channel >= 0;
     const rlx_buffer *now = ok ? by_loops(c, &l, a, steps, own, &n) : NULL;
     if (now && *turned)
         now = *turned;
     *turned = now;
     if (ok && now && whole != rlx_as_buffer(a->buffer)) /* as small as a block, the channel where it was */
-        at[rlx_channel_of(c->ctx, a, c->plan->loops[c->lane].var)] = l.at[c->lane].var;
+        at[channel] = l.at[c->lane].var;
     if (ok && now)
         body = back ? rlx_store(c->ctx, whole, rlx_load(c->ctx, now, own, n), at, a->num_indices, c->place)
                     : rlx_store(c->ctx, now, rlx_load(c->ctx, whole, at, a->num_indices), own, n, c->place);
