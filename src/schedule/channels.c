@@ -548,11 +548,11 @@ static bool turn_weights(rlx_channels *c, turned_weights *out)
 {
     const rlx_channels block = *c;
     const rlx_buffer *from = rlx_as_buffer(c->weights->buffer);
-    const int param = rlx_panel_param(c->params, from);
-    *out = (turned_weights){ .of_all = param >= 0 };
+    *out = (turned_weights){ NULL };
     if (rlx_plan_is_unit(c->weights, c->lane))
         return true;
-    if (out->of_all) {
+    const int param = rlx_panel_param(c->params, from);
+    if ((out->of_all = param >= 0)) {
         c->block = c->all;
         c->base = rlx_int64(c->ctx, 0);
         c->size = rlx_int64(c->ctx, c->all);

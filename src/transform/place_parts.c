@@ -129,8 +129,7 @@ static bool are_all(const placer *d, const joint *j, const uint32_t *event)
             i++;
         if (i == j->count)
             return false;
-        end += d->at[event[i]].bytes; /* never more than what is joined, see below */
-        if (end > d->at[event[j->whole]].bytes)
+        if (!rlx_add_i64(end, d->at[event[i]].bytes, &end))
             return false;
     }
     return end == d->at[event[j->whole]].bytes;
@@ -219,10 +218,9 @@ static bool look_at_call(rlx_seq_pass *p, uint32_t at, const rlx_call *call)
     for (size_t i = 0; i < j.count && good; i++)
         good = is_alike(p, call->args[i], event[i], call->args[j.whole], event[j.whole]) &&
                (i == j.whole || d->at[event[i]].begin < event[j.whole]);
-    if (good && are_all(d, &j, event) && take_memory(d, &j, event))
-        (void)replace(p, &j, event);
+    good = !good || !are_all(d, &j, event) || !take_memory(d, &j, event) || replace(p, &j, event);
     rlx_mem_free(&p->ctx->memory, event, event ? j.count * sizeof *event : 0);
-    return !p->ctx->diags.out_of_memory;
+    return good && !p->ctx->diags.out_of_memory;
 }
 
 /* ---- functions ---------------------------------------------------------------------------------- */
@@ -303,22 +301,14 @@ const rlx_module *rlx_pass_place_parts(rlx_pass_run *run, const rlx_module *m)
     rlx_context *ctx = run->ctx;
     placer d = { .module = m };
     rlx_seq_pass p;
-    const rlx_node **functions = rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
-    bool good = functions && rlx_find_written(ctx, m, &d.written);
     rlx_ptrmap_init(&d.action, &ctx->memory);
     rlx_ptrmap_init(&d.joins, &ctx->memory);
     rlx_seq_init(&p, ctx, m, &d);
     p.binding = place_binding;
-    for (size_t i = 0; good && i < m->num_functions; i++) {
-        const rlx_function *f = rlx_as_function(m->functions[i]);
-        functions[i] = f && f->body ? (const rlx_node *)place_in(&p, f) : m->functions[i];
-        good = functions[i] != NULL;
-    }
-    const rlx_module *out = good ? rlx_module_with(ctx, m, functions) : NULL;
+    const rlx_module *out = rlx_find_written(ctx, m, &d.written) ? rlx_seq_module_by(&p, m, place_in) : NULL;
     rlx_seq_free(&p);
     rlx_ptrmap_free(&d.action);
     rlx_ptrmap_free(&d.joins);
     rlx_written_free(&d.written);
-    rlx_mem_free(&ctx->memory, functions, functions ? (m->num_functions + 1) * sizeof *functions : 0);
     return out;
 }

@@ -340,19 +340,11 @@ const rlx_module *rlx_pass_place_views(rlx_pass_run *run, const rlx_module *m)
     rlx_context *ctx = run->ctx;
     placer d = { .module = m };
     rlx_seq_pass p;
-    const rlx_node **functions =
-        rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
-    bool good = functions && rlx_find_written(ctx, m, &d.written);
     rlx_ptrmap_init(&d.action, &ctx->memory);
     rlx_ptrmap_init(&d.copies, &ctx->memory);
     rlx_seq_init(&p, ctx, m, &d);
     p.binding = place_binding;
-    for (size_t i = 0; good && i < m->num_functions; i++) {
-        const rlx_function *f = rlx_as_function(m->functions[i]);
-        functions[i] = f && f->body ? (const rlx_node *)place_in(&p, f) : m->functions[i];
-        good = functions[i] != NULL;
-    }
-    const rlx_module *out = good ? rlx_module_with(ctx, m, functions) : NULL;
+    const rlx_module *out = rlx_find_written(ctx, m, &d.written) ? rlx_seq_module_by(&p, m, place_in) : NULL;
     rlx_seq_free(&p);
     rlx_ptrmap_free(&d.action);
     rlx_ptrmap_free(&d.copies);
@@ -360,7 +352,5 @@ const rlx_module *rlx_pass_place_views(rlx_pass_run *run, const rlx_module *m)
     rlx_vec_free(&ctx->memory, &d.from);
     rlx_vec_free(&ctx->memory, &d.to);
     rlx_written_free(&d.written);
-    rlx_mem_free(&ctx->memory, functions,
-                 functions ? (m->num_functions + 1) * sizeof *functions : 0);
     return out;
 }

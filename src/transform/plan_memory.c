@@ -147,9 +147,10 @@ static bool schedule(planned *d, rlx_context *ctx)
 
 /* ---- functions ------------------------------------------------------------------------------ */
 
-static const rlx_function *plan_one(rlx_seq_pass *p, const rlx_module *m, const rlx_function *f)
+static const rlx_function *plan_one(rlx_seq_pass *p, const rlx_function *f)
 {
     rlx_context *ctx = p->ctx;
+    const rlx_module *m = p->module;
     planned *d = p->user;
     rlx_lifetimes life = { 0 };
     const rlx_function *out = NULL;
@@ -185,26 +186,11 @@ const rlx_module *rlx_pass_plan_memory(rlx_pass_run *run, const rlx_module *m)
     rlx_context *ctx = run->ctx;
     planned d = { .blank = rlx_string_z(ctx, "_") };
     rlx_seq_pass p;
-    const rlx_module *out = NULL;
-    const rlx_node **functions =
-        rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
     rlx_ptrmap_init(&d.event_of, &ctx->memory);
     rlx_seq_init(&p, ctx, m, &d);
     p.binding = place_binding;
-    if (!functions || !d.blank) {
-        goto done;
-    }
-    for (size_t i = 0; i < m->num_functions; i++) {
-        const rlx_function *f = rlx_as_function(m->functions[i]);
-        functions[i] = f && f->body ? (const rlx_node *)plan_one(&p, m, f) : m->functions[i];
-        if (!functions[i])
-            goto done;
-    }
-    out = rlx_module_with(ctx, m, functions);
-done:
+    const rlx_module *out = d.blank ? rlx_seq_module_by(&p, m, plan_one) : NULL;
     rlx_seq_free(&p);
     rlx_ptrmap_free(&d.event_of);
-    rlx_mem_free(&ctx->memory, functions,
-                 functions ? (m->num_functions + 1) * sizeof *functions : 0);
     return out;
 }

@@ -238,24 +238,14 @@ const rlx_module *rlx_pass_reuse_operands(rlx_pass_run *run, const rlx_module *m
     rlx_context *ctx = run->ctx;
     reuser d = { .module = m };
     rlx_seq_pass p;
-    const rlx_node **functions =
-        rlx_mem_alloc(&ctx->memory, (m->num_functions + 1) * sizeof *functions);
-    bool good = functions != NULL;
     rlx_ptrmap_init(&d.action, &ctx->memory);
     rlx_ptrmap_init(&d.same_place, &ctx->memory);
     rlx_seq_init(&p, ctx, m, &d);
     p.binding = place_binding;
-    for (size_t i = 0; good && i < m->num_functions; i++) {
-        const rlx_function *f = rlx_as_function(m->functions[i]);
-        functions[i] = f && f->body ? (const rlx_node *)reuse_in(&p, f) : m->functions[i];
-        good = functions[i] != NULL;
-    }
-    const rlx_module *out = good ? rlx_module_with(ctx, m, functions) : NULL;
+    const rlx_module *out = rlx_seq_module_by(&p, m, reuse_in);
     rlx_seq_free(&p);
     rlx_ptrmap_free(&d.action);
     rlx_ptrmap_free(&d.same_place);
     rlx_vec_free(&ctx->memory, &d.reuses);
-    rlx_mem_free(&ctx->memory, functions,
-                 functions ? (m->num_functions + 1) * sizeof *functions : 0);
     return out;
 }

@@ -539,7 +539,7 @@ const rlx_function *rlx_seq_function(rlx_seq_pass *p, const rlx_function *f)
     return rlx_as_function(done);
 }
 
-const rlx_module *rlx_seq_module(rlx_seq_pass *p, const rlx_module *m)
+const rlx_module *rlx_seq_module_by(rlx_seq_pass *p, const rlx_module *m, rlx_seq_function_fn *each)
 {
     const rlx_node **functions =
         rlx_mem_alloc(MEMORY(p), (m->num_functions + 1) * sizeof *functions);
@@ -548,7 +548,7 @@ const rlx_module *rlx_seq_module(rlx_seq_pass *p, const rlx_module *m)
         return NULL;
     for (size_t i = 0; i < m->num_functions; i++) {
         const rlx_function *f = rlx_as_function(m->functions[i]);
-        functions[i] = f ? (const rlx_node *)rlx_seq_function(p, f) : m->functions[i];
+        functions[i] = f && f->body ? (const rlx_node *)each(p, f) : m->functions[i];
         if (!functions[i])
             goto done;
     }
@@ -557,3 +557,5 @@ done:
     rlx_mem_free(MEMORY(p), functions, (m->num_functions + 1) * sizeof *functions);
     return out;
 }
+
+const rlx_module *rlx_seq_module(rlx_seq_pass *p, const rlx_module *m) { return rlx_seq_module_by(p, m, rlx_seq_function); }

@@ -61,8 +61,10 @@ void rlx_seq_init(rlx_seq_pass *p, rlx_context *ctx, const rlx_module *m, void *
 void rlx_seq_free(rlx_seq_pass *p);
 /* The function rewritten; the same pointer if nothing changed; NULL: failure, reported. */
 const rlx_function *rlx_seq_function(rlx_seq_pass *p, const rlx_function *f);
-/* All Relax functions of a module. */
+/* All Relax functions of a module; by: those with a body as `each` has them, which gives NULL for a failure. */
 const rlx_module *rlx_seq_module(rlx_seq_pass *p, const rlx_module *m);
+typedef const rlx_function *rlx_seq_function_fn(rlx_seq_pass *p, const rlx_function *f);
+const rlx_module *rlx_seq_module_by(rlx_seq_pass *p, const rlx_module *m, rlx_seq_function_fn *each);
 
 /* From the binding callback: appends a binding to the block under way. NULL (out of memory) is
  * a failure. */
