@@ -169,16 +169,21 @@ static bool collect_depth(rlx_tiling *t)
  * float32 are twice as large as weights of 16 bits, and much sooner there than packed in each call; those of 8 bits that
  * do not stay so would be four times as large, which costs more to read than to pack where they leave the cache. -1:
  * there is none. */
-static int packable_param(const rlx_tiling *t, const rlx_side *s)
+static int packable_param(const rlx_tiling *t, rlx_side *s)
 {
     const rlx_buffer *b = rlx_as_buffer(s->access->buffer);
     bool known = s->lanes.extent->kind == RLX_NODE_INT_IMM &&
                  t->depth.extent->kind == RLX_NODE_INT_IMM &&
                  rlx_dtype_bytes(rlx_panel_dtype(t, s)) <= 2 * rlx_dtype_bytes(b->dtype) &&
-                 t->plan->count + t->dot <= RLX_TIR_MAX_DIMS - 3;
+                 t->plan->count + t->dot + (size_t)t->params->num_around <= RLX_TIR_MAX_DIMS - 3;
     for (int i = 0; i < (int)t->plan->count && known; i++)
         known = !t->outer[i] || !rlx_tiling_coefficient(s->access, i) ||
                 rlx_tiling_extent(t, i)->kind == RLX_NODE_INT_IMM;
+    for (int i = 0; i < t->params->num_around && known; i++) {
+        s->around[i] = false;
+        for (size_t d = 0; d < s->access->num_indices; d++)
+            s->around[i] |= rlx_plan_mentions(t->ctx, s->access->indices[d], t->params->around[i].var);
+    }
     return known ? rlx_panel_param(t->params, b) : -1;
 }
 

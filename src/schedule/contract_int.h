@@ -22,6 +22,7 @@ typedef struct rlx_side {
     const rlx_buffer *panel;         /* NULL: in place */
     bool packed;
     int param;                       /* the parameter whose place panels take; -1: none */
+    bool around[RLX_MOST_AROUND];    /* loops around the nest that change its panels then */
     rlx_producer *producer;          /* what computes the panels; NULL: they are packed */
     const rlx_prim *first;           /* panel of the tile, where they do */
     rlx_digits lanes;                /* rows or columns */

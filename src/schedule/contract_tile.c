@@ -34,14 +34,27 @@ static bool changes_panels(const rlx_tiling *t, const rlx_side *s, int loop)
     return s->param >= 0 && t->outer[loop] && rlx_tiling_coefficient(s->access, loop);
 }
 
+/* The loops that take a side from panels to others, outermost first. Their number. */
+static size_t loops_of_panels(const rlx_tiling *t, const rlx_side *s, rlx_sched_loop *out)
+{
+    size_t n = 0;
+    for (int i = 0; i < t->params->num_around; i++)
+        if (s->around[i])
+            out[n++] = t->params->around[i];
+    for (int i = 0; i < (int)t->plan->count; i++)
+        if (changes_panels(t, s, i))
+            out[n++] = (rlx_sched_loop){ t->plan->loops[i].var, rlx_tiling_extent(t, i) };
+    return n;
+}
+
 /* Indices of a lane in a panel; four: which of four steps. Their number. */
 static size_t panel_at(const rlx_tiling *t, const rlx_side *s, const rlx_prim *panel, const rlx_prim *step,
                        const rlx_prim *lane, const rlx_prim *four, const rlx_prim **out)
 {
-    size_t n = 0;
-    for (int i = 0; i < (int)t->plan->count; i++)
-        if (changes_panels(t, s, i))
-            out[n++] = t->plan->loops[i].var;
+    rlx_sched_loop loops[RLX_TIR_MAX_DIMS];
+    size_t n = loops_of_panels(t, s, loops);
+    for (size_t i = 0; i < n; i++)
+        out[i] = loops[i].var;
     out[n++] = panel;
     out[n++] = step;
     out[n++] = lane;
@@ -363,10 +376,11 @@ static bool take_param(rlx_tiling *t, rlx_side *s, const char *name, int64_t wid
 {
     rlx_context *ctx = t->ctx;
     const rlx_prim *shape[RLX_TIR_MAX_DIMS], *one = number(t, 1);
-    size_t n = 0;
-    for (int i = 0; i < (int)t->plan->count; i++)
-        if (changes_panels(t, s, i))
-            shape[n++] = rlx_tiling_extent(t, i);
+    rlx_sched_loop loops[RLX_TIR_MAX_DIMS];
+    const size_t num_loops = loops_of_panels(t, s, loops);
+    size_t n = num_loops;
+    for (size_t i = 0; i < n; i++)
+        shape[i] = loops[i].extent;
     shape[n++] = rlx_ceil_div(ctx, s->lanes.extent, width);
     depth_tile d = { .loop = { number(t, 0), one },
                      .begin = number(t, 0),
@@ -384,10 +398,8 @@ static bool take_param(rlx_tiling *t, rlx_side *s, const char *name, int64_t wid
         return false;
     lane_tile lanes = { { number(t, 0), one }, number(t, 0), s->lanes.extent, number(t, 0) };
     const rlx_stmt *body = pack(t, s, &d, &lanes, width);
-    for (int i = (int)t->plan->count; i-- > 0;)
-        if (changes_panels(t, s, i))
-            body = rlx_sched_wrap(
-                ctx, &(rlx_sched_loop){ t->plan->loops[i].var, rlx_tiling_extent(t, i) }, body, t->place);
+    for (size_t i = num_loops; i-- > 0;)
+        body = rlx_sched_wrap(ctx, &loops[i], body, t->place);
     return body && rlx_take_panels(ctx, t->params, s->param, s->panel, body);
 }
 

@@ -359,14 +359,25 @@ static enum rlx_step find_load_or_var(void *user, const rlx_node *n, const rlx_f
                : RLX_STEP_ON;
 }
 
-/* All loops that stand directly in each other and whose bounds are known in front of them. False:
- * a bound is not one integer. */
 bool rlx_plan_hangs_on(rlx_context *ctx, const rlx_prim *p, const rlx_ptrmap *vars)
 {
     rlx_walker walker = { .enter = find_load_or_var, .user = (void *)vars, .terse = true };
     return rlx_walk(&ctx->memory, p, &walker, NULL) == RLX_STEP_STOP;
 }
 
+static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+bool rlx_plan_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_prim *var)
+{
+    rlx_walker walker = { .enter = find_var, .user = (void *)var, .unique = true };
+    return rlx_walk(&ctx->memory, p, &walker, NULL) == RLX_STEP_STOP;
+}
+
+/* All loops that stand directly in each other and whose bounds are known in front of them. False:
+ * a bound is not one integer. */
 static bool collect_loops(rlx_context *ctx, const rlx_for_stmt *s, rlx_nest_plan *n)
 {
     rlx_ptrmap vars;

@@ -9,17 +9,6 @@
 
 enum { SHORTEST_ROW = 4, FEWEST_ROWS = 4 };
 
-static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
-{
-    return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
-}
-
-static bool mentions(rlx_context *ctx, const rlx_prim *p, const rlx_prim *var)
-{
-    rlx_walker walker = { .enter = find_var, .user = (void *)var, .terse = true };
-    return rlx_walk(&ctx->memory, p, &walker, NULL) == RLX_STEP_STOP;
-}
-
 /* Its range is checked in front of the nest, and the row runs through it one by one, or not at all. */
 static bool is_even(const rlx_nest_plan *n, const rlx_tir_affine *a, int row)
 {
@@ -45,7 +34,7 @@ static bool is_row(rlx_context *ctx, const rlx_plan_scope *scope, const rlx_nest
         const rlx_tir_affine *a = rlx_plan_affine(ctx, scope, n, from->indices[d], &room);
         moved[d] = !a;
         if (!a)
-            is = !mentions(ctx, from->indices[d], n->loops[row].var);
+            is = !rlx_plan_mentions(ctx, from->indices[d], n->loops[row].var);
         else if (a->coeff[row])
             is = !runs && is_even(n, a, row) && rlx_is_int_value(strides[d], 1), runs = true;
     }
@@ -61,7 +50,7 @@ static int loop_of_rows(rlx_context *ctx, const rlx_nest_plan *n, const rlx_plan
         int64_t size = rlx_plan_likely_size(n->loops[i].extent);
         bool moves = false;
         for (size_t d = 0; d < from->num_indices && i != row && n->loops[i].determined && !moves; d++)
-            moves = moved[d] && mentions(ctx, from->indices[d], n->loops[i].var);
+            moves = moved[d] && rlx_plan_mentions(ctx, from->indices[d], n->loops[i].var);
         if (moves && size > most)
             most = size, best = i;
     }

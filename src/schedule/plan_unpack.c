@@ -87,18 +87,6 @@ static bool match_value(unpacking *x, const rlx_prim *value)
            (find_load(x->plan, b->a, &x->u->scales) && match_distance(x, b->b));
 }
 
-static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via,
-                              const rlx_node *parent)
-{
-    return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
-}
-
-static bool mentions(const unpacking *x, const rlx_prim *e, const rlx_prim *var)
-{
-    rlx_walker w = { .enter = find_var, .user = (void *)var, .unique = true };
-    return rlx_walk(&x->ctx->memory, e, &w, NULL) == RLX_STEP_STOP;
-}
-
 /* Which loop is what; of several the innermost, the others stay loops. False: some loop moves the shift and more. */
 static bool find_loops(unpacking *x)
 {
@@ -106,7 +94,7 @@ static bool find_loops(unpacking *x)
     u->group = u->word = u->digit = u->lane = -1;
     for (int i = 0; i < (int)x->plan->count; i++) {
         const rlx_plan_access *all = x->plan->accesses.data, *words = &all[u->words], *scales = &all[u->scales];
-        bool shifts = x->amount && mentions(x, x->amount, x->plan->loops[i].var);
+        bool shifts = x->amount && rlx_plan_mentions(x->ctx, x->amount, x->plan->loops[i].var);
         if (shifts && (u->digit >= 0 || rlx_plan_moves(words, i) || rlx_plan_moves(scales, i)))
             return false;
         if (shifts)

@@ -4,11 +4,16 @@
 /* What is inside of a loop: what is produced in front of it would be produced again each time round. */
 static const rlx_stmt *schedule_inside(rlx_rewriter *r, const rlx_for_stmt *loop)
 {
-    rlx_producers *all = ((const rlx_panel_params *)r->user)->producers;
-    size_t first = all->first;
+    rlx_panel_params *params = r->user;
+    rlx_producers *all = params->producers;
+    const size_t first = all->first;
+    const int around = params->num_around;
     all->first = all->count;
+    if (around < RLX_MOST_AROUND && rlx_is_int_value(loop->min, 0) && loop->extent->kind == RLX_NODE_INT_IMM)
+        params->around[params->num_around++] = (rlx_sched_loop){ loop->loop_var, loop->extent };
     const rlx_stmt *body = rlx_rewrite(r, loop->body);
     all->first = first;
+    params->num_around = around;
     if (!body || body == loop->body)
         return body ? &loop->node : NULL;
     rlx_for_stmt *s = rlx_node_new(r->ctx, RLX_NODE_FOR);

@@ -125,12 +125,15 @@ const rlx_stmt *rlx_with_produced(rlx_context *ctx, const rlx_producer *p, const
                                   rlx_place place);
 
 /* ---- parameters that may come as panels */
+enum { RLX_MOST_AROUND = 4 };
 typedef struct rlx_panel_params {
     const rlx_prim_func *function;
     const bool *wanted;              /* by parameter; NULL: none */
     const rlx_buffer **panels;       /* what takes its place; NULL: nothing so far */
     const rlx_prim_func **packs;     /* what fills them */
     rlx_producers *producers;
+    rlx_sched_loop around[RLX_MOST_AROUND]; /* loops from 0 to a number that the statements at hand are in, outermost first */
+    int num_around;
 } rlx_panel_params;
 /* Its number, -1: b is none, or panels have its place. */
 int rlx_panel_param(const rlx_panel_params *p, const rlx_buffer *b);
