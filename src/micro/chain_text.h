@@ -220,7 +220,8 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
     rlx_micro_chain_end end;
     _Alignas(64) float held[CHAIN_STRIP], same[f32_LANES], line[RLX_LINE_NUMBERS];
     const int64_t least = rlx_micro_chain_has_functions(steps) ? BLOCK : 2 * f32_LANES, /* elements at a time */
-                  whole = n & -least;
+                  whole = n & -least,
+                  most = steps[2].op == RLX_STEP_STORE && steps[3].op == RLX_STEP_END ? n : CHAIN_STRIP; /* of one step nothing is held */
     bool ends = whole < n;
     for (int64_t j = 0, count; j < whole || ends; ends = false) {
         int64_t at = j;
@@ -228,7 +229,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
         if (ends)
             s = rlx_micro_chain_begin_end(&end, steps, n, count = least), at = 0;
         else
-            j += count = rlx_micro_less(whole - j, CHAIN_STRIP);
+            j += count = rlx_micro_less(whole - j, most);
         const float *a = held;
         f32_vec other = f32_fill(0);
         for (; s->op != RLX_STEP_END; s++) {

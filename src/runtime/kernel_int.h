@@ -21,7 +21,7 @@
 #define RLX_KERNEL_UNSTORED 0x20000u
 #define RLX_KERNEL_LONG 0x40000u
 #define RLX_KERNEL_SAME 2u
-#define RLX_KERNEL_LONG_STRIP 4096
+#define RLX_KERNEL_LONG_STRIP 16384
 #define RLX_KERNEL_LONGER_STRIP 2048 /* of a kernel with few strips */
 #define RLX_KERNEL_FUEL_PER_STRIP 16
 #define RLX_KERNEL_ROWS 6u        /* most instructions on rows that are one */
