@@ -38,6 +38,7 @@ enum {
     NARROW = 64,            /* so many columns lie closer together than in panels, if steps do */
     SHORT_DEPTH = 320,
     MOST_LANES = 3,         /* loops that are one row or column */
+    MOST_LINES = 8,         /* that share a strip, and about as many parts for threads */
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
 };
 
@@ -413,13 +414,19 @@ static int64_t even_rows(const rlx_tiling *t)
                                           : even_tiles(lanes, RLX_ROW_TILE, RLX_ROW_PANEL, count + count % 2);
 }
 
-/* Columns of a tile whose sums are turned: some lines of the picture, so that what is done with them has rows to go along. */
-static int64_t turned_columns(const rlx_tiling *t)
+/* Lines of the picture in a tile: of those whose sums are turned some, so that what is done with them has rows to go along, else those that
+ * share a strip. The more, the less is copied, but threads share tiles, unless a picture or a group each is enough for them. */
+static int64_t lines_of_tile(const rlx_tiling *t)
 {
+    const bool shared = has_outer(t) || t->params->inside > 0;
     int64_t whole = 0;
     (void)rlx_int_literal(t->column.lanes.extent, &whole);
-    const int64_t width = t->strip.width, lines = whole / width, most = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1;
-    return even_tiles(lines, most, 1, 2 * tiles_of(lines, most)) * width;
+    const int64_t width = t->strip.width, lines = whole / width, parts = tiles_of(lines, MOST_LINES),
+                  most = t->strip.turned                     ? (width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1)
+                         : !t->strip.down                    ? 1
+                         : shared || parts > MOST_LINES ? MOST_LINES
+                                                             : parts;
+    return t->strip.down && shared ? most : even_tiles(lines, most, 1, 2 * tiles_of(lines, most));
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
@@ -431,9 +438,9 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
     t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned ? RLX_ROW_TILE : even_rows(t);
-    t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH : t->strip.turned ? turned_columns(t)
-                     : t->strip.width  ? t->strip.width
-                                       : even_columns(t);
+    const int64_t lines = t->strip.width && !t->strip.of_rows ? lines_of_tile(t) : 1;
+    t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH : t->strip.width ? (t->strip.turned ? lines : 1) * t->strip.width : even_columns(t);
+    t->strip.lines = t->strip.down ? lines : 1;
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;

@@ -30,11 +30,13 @@ typedef struct rlx_side {
 
 /* Rows of the picture under the windows of a row of columns, which are read in place: `steps` of each window row, `apart` from each other. */
 typedef struct rlx_strip {
-    const rlx_buffer *buffer;        /* [rows, length]; NULL: the picture itself, of which so few rows are a strip as they lie */
+    const rlx_buffer *buffer;        /* [rows + lines - 1, length]; NULL: the picture itself, of which so few rows are a strip as they lie */
     int64_t width;                   /* columns (rows); 0: there is no strip */
     int64_t stride, steps, apart, rows, length;
     int64_t first;                   /* where step 0 of column 0 is: behind the others, if steps go back (apart < 0) */
     int along;                       /* dimension of the picture that it lies along */
+    int64_t down;                    /* rows of a window that lie below each other, as lines do; 0: they do not */
+    int64_t lines;                   /* of the picture, that share a strip in turn */
     bool of_rows;                    /* it is what rows are read from; else columns */
     bool turned;                     /* rows of the sum are lanes of panels of columns, and the sums are turned back */
     const rlx_buffer *sums;          /* turned: [column, row] of a tile */
@@ -123,10 +125,12 @@ bool rlx_is_strip_copied(const rlx_tiling *t);
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t);
 /* Memory for the sums of a tile, if they are turned. */
 const rlx_buffer *rlx_turned_sums(const rlx_tiling *t);
-/* Fills the strip for row y of the columns. NULL: out of memory, as below. */
-const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, const rlx_prim *y);
-/* What column x of row y multiplies in step u of row k of its strip. */
-const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *y, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x);
+/* A line of the picture, and which row of the strip is its first one. */
+typedef struct rlx_strip_line { const rlx_prim *y, *shift; } rlx_strip_line;
+/* Fills rows [first, first + count) of all windows of a line; count 0: all. NULL: out of memory, as below. */
+const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, rlx_strip_line line, int64_t first, int64_t count);
+/* What column x of a line multiplies in step u of row k of its strip. */
+const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x);
 
 /* ---- epilogue.c: nests behind a contraction that run on its blocks */
 enum { RLX_MOST_EPILOGUES = 8, RLX_MOST_TOUCHED = 32 };

@@ -9,6 +9,13 @@
  * row, and is smaller. But columns of a strip end with the row, where vectors may be filled in part only: so it pays where few rows are
  * multiplied with each column, or where rows of the picture are whole vectors.
  *
+ * Windows of the next line are made of the same rows but for the lowest, where one line is as far from the next as one row of a window:
+ * then lines share a strip in turn, and each copies that row alone. It begins a row further down than the line before; the row of one
+ * channel that nobody needs any more is where the new one of the channel in front of it lies.
+ *
+ *     for v < V - 1:                                   S[c * V + v] = X[c, y0 + v]
+ *     for y:                                   S[y - y0 + c * V + V - 1] = X[c, y + V - 1], then as before of S[y - y0 + k, x + u]
+ *
  * Elsewhere rows of the sum, which come in panels, become the lanes, and columns are as many as there are, any distance apart:
  *
  *     for y:
@@ -71,6 +78,17 @@ static int window_dimension(const rlx_tiling *t, const rlx_plan_access *a, int p
     return found;
 }
 
+/* Rows of a window, if they are lines of the picture below each other as windows are; 0: they are not. */
+static int64_t rows_down(const rlx_tiling *t, const rlx_side *side)
+{
+    int64_t stride, apart, rows;
+    const int v = t->depth.count < 3 ? -1 : t->depth.at[t->depth.count - 2];
+    return v >= 0 && window_dimension(t, side->access, side->lanes.at[0], v, &stride, &apart) >= 0 && stride == apart &&
+                   literal_extent(t, v, &rows)
+               ? rows
+               : 0;
+}
+
 /* The strip under the windows of a row of the picture, lanes of that side. False: they are no such windows, or it is too long. */
 static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out)
 {
@@ -87,7 +105,8 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
         return false;
     last = (width - 1) * stride + (steps - 1) * (apart < 0 ? -apart : apart);
     *out = (rlx_strip){ .along = along, .width = width, .stride = stride, .steps = steps, .apart = apart,
-                        .first = apart < 0 ? (steps - 1) * -apart : 0, .rows = all / steps, .length = last + 1 };
+                        .first = apart < 0 ? (steps - 1) * -apart : 0, .rows = all / steps, .length = last + 1, .lines = 1,
+                        .down = rows_down(t, side) };
     return last < MOST_ELEMENTS / out->rows;
 }
 
@@ -128,7 +147,7 @@ bool rlx_is_strip_copied(const rlx_tiling *t) { return t->strip.of_rows || t->de
 
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
 {
-    const rlx_prim *shape[2] = { rlx_int64(t->ctx, t->strip.rows), rlx_int64(t->ctx, t->strip.length) };
+    const rlx_prim *shape[2] = { rlx_int64(t->ctx, t->strip.rows + t->strip.lines - 1), rlx_int64(t->ctx, t->strip.length) };
     const rlx_string *name = rlx_string_z(t->ctx, "strip");
     return name ? rlx_buffer_new(t->ctx, name, RELAX_FLOAT32, shape, 2, NULL, t->place) : NULL;
 }
@@ -141,7 +160,7 @@ const rlx_buffer *rlx_turned_sums(const rlx_tiling *t)
     return name ? rlx_buffer_new(t->ctx, name, RELAX_FLOAT32, shape, 2, NULL, t->place) : NULL;
 }
 
-const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, const rlx_prim *y)
+const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, rlx_strip_line line, int64_t first, int64_t count)
 {
     rlx_context *ctx = t->ctx;
     rlx_sched_loop loops[RLX_MAX_DEPTH], x = rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, t->strip.length));
@@ -149,35 +168,39 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, const rlx_buffer *strip, 
     rlx_lane_group groups[2] = { { .d = &rlx_strip_side(t)->lanes }, { .d = &t->depth } };
     const rlx_prim *at[2] = { rlx_int64(ctx, 0), x.var }, *from[RLX_TIR_MAX_DIMS];
     const int depth = t->depth.count - 1;
-    groups[0].each[0] = y, groups[0].each[1] = rlx_int64(ctx, 0);
+    groups[0].each[0] = line.y, groups[0].each[1] = rlx_int64(ctx, 0);
     for (int i = 0; i < depth; i++) {
         const char name[3] = { 'd', (char)('0' + i), 0 };
-        loops[i] = rlx_sched_loop_new(ctx, name, rlx_tiling_extent(t, t->depth.at[i]));
-        groups[1].each[i] = loops[i].var;
-        at[0] = rlx_fold_add(ctx, rlx_fold_mul(ctx, at[0], loops[i].extent), loops[i].var);
+        const rlx_prim *extent = rlx_tiling_extent(t, t->depth.at[i]);
+        const bool some = count && i == depth - 1;
+        loops[i] = rlx_sched_loop_new(ctx, name, some ? rlx_int64(ctx, count) : extent);
+        groups[1].each[i] = some ? rlx_fold_add(ctx, loops[i].var, rlx_int64(ctx, first)) : loops[i].var;
+        at[0] = rlx_fold_add(ctx, rlx_fold_mul(ctx, at[0], extent), groups[1].each[i]);
     }
+    at[0] = rlx_fold_add(ctx, at[0], line.shift);
     groups[1].each[depth] = rlx_int64(ctx, 0);
     size_t n = rlx_indices_in(t, of, rlx_as_buffer(of->buffer), groups, 2, from);
     if (n)
         from[t->strip.along] = rlx_fold_add(ctx, from[t->strip.along], rlx_fold_sub(ctx, x.var, rlx_int64(ctx, t->strip.first)));
     const rlx_prim *value = n ? rlx_load(ctx, rlx_as_buffer(of->buffer), from, n) : NULL;
-    const rlx_stmt *body = value ? rlx_store(ctx, strip, value, at, 2, t->place) : NULL;
+    const rlx_stmt *body = value ? rlx_store(ctx, t->strip.buffer, value, at, 2, t->place) : NULL;
     body = rlx_sched_wrap(ctx, &x, body, t->place);
     for (int i = depth; i-- > 0;)
         body = rlx_sched_wrap(ctx, &loops[i], body, t->place);
     return body;
 }
 
-const rlx_prim *rlx_strip_element(const rlx_tiling *t, const rlx_prim *y, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)
+const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)
 {
     rlx_context *ctx = t->ctx;
     const rlx_prim *first = rlx_fold_add(ctx, rlx_fold_mul(ctx, x, rlx_int64(ctx, t->strip.stride)), rlx_int64(ctx, t->strip.first)),
-                   *at[RLX_TIR_MAX_DIMS] = { k, rlx_fold_add(ctx, first, rlx_fold_mul(ctx, u, rlx_int64(ctx, t->strip.apart))) };
+                   *at[RLX_TIR_MAX_DIMS] = { rlx_fold_add(ctx, k, line.shift),
+                                             rlx_fold_add(ctx, first, rlx_fold_mul(ctx, u, rlx_int64(ctx, t->strip.apart))) };
     if (t->strip.buffer)
         return rlx_load(ctx, t->strip.buffer, at, 2);
     const rlx_plan_access *of = rlx_strip_side(t)->access;
     const rlx_buffer *picture = rlx_as_buffer(of->buffer);
-    rlx_lane_group groups[2] = { { .d = &rlx_strip_side(t)->lanes, .each = { y, x } }, { .d = &t->depth, .each = { k, u } } };
+    rlx_lane_group groups[2] = { { .d = &rlx_strip_side(t)->lanes, .each = { line.y, x } }, { .d = &t->depth, .each = { k, u } } };
     size_t n = rlx_indices_in(t, of, picture, groups, 2, at);
     return n ? rlx_load(ctx, picture, at, n) : NULL;
 }

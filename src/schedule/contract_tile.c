@@ -132,7 +132,15 @@ typedef struct lane_tile {
     rlx_sched_loop loop;
     const rlx_prim *begin, *count;
     const rlx_prim *inside;          /* where it begins in the tile that it is part of */
+    rlx_strip_line line;             /* that a strip is for */
 } lane_tile;
+
+/* All lanes of a side, in no loop. */
+static lane_tile whole_side(const rlx_tiling *t, const rlx_prim *extent)
+{
+    const rlx_prim *zero = number(t, 0);
+    return (lane_tile){ .loop = { zero, number(t, 1) }, .begin = zero, .count = extent, .inside = zero };
+}
 
 /* `size` lanes of [begin, begin + whole) at a time. */
 static lane_tile tile_lanes(const rlx_tiling *t, const char *name, const rlx_prim *begin,
@@ -322,8 +330,8 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
                    *at[RLX_TIR_MAX_DIMS], *step = add(t, mul(t, k, loops[3].extent), u);
     const size_t n = place_of(t, rows, i, columns, j, at);
     const bool is_row = t->strip.of_rows, is_column = t->strip.width && !is_row;
-    const rlx_prim *a = is_row ? rlx_strip_element(t, rows->loop.var, k, u, i) : read(t, &t->row, d, rows, row_panel, i, step, r),
-                   *b = is_column ? rlx_strip_element(t, columns->loop.var, k, u, j)
+    const rlx_prim *a = is_row ? rlx_strip_element(t, rows->line, k, u, i) : read(t, &t->row, d, rows, row_panel, i, step, r),
+                   *b = is_column ? rlx_strip_element(t, columns->line, k, u, j)
                                   : read(t, &t->column, d, columns, column_panel, j, step, r);
     return fill_and_sum(t, t->acc_buffer, at, n, one_step(t, t->acc_buffer, at, n, a, b), loops, around);
 }
@@ -331,7 +339,7 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
 /*- Rows as lanes: the sums of the columns of line y of the picture for a panel of rows
  *     for x, o, k, u:  sums[inside + x, o] += panel[k, u, o] * S[k, x + u] */
 static const rlx_stmt *innermost_turned(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows, const rlx_prim *panel,
-                                        const lane_tile *line, const rlx_prim *y, const rlx_sched_loop *around)
+                                        const lane_tile *line, const rlx_sched_loop *around)
 {
     rlx_context *ctx = t->ctx;
     const rlx_sched_loop loops[5] = {
@@ -342,7 +350,7 @@ static const rlx_stmt *innermost_turned(const rlx_tiling *t, const depth_tile *d
     const rlx_prim *x = loops[0].var, *o = loops[1].var, *k = loops[2].var, *u = loops[3].var,
                    *at[2] = { add(t, line->inside, x), add(t, rows->inside, o) }, *step = add(t, mul(t, k, loops[3].extent), u),
                    *a = read(t, &t->row, d, rows, panel, o, step, loops[4].var),
-                   *b = rlx_strip_element(t, y, k, u, x);
+                   *b = rlx_strip_element(t, line->line, k, u, x);
     return fill_and_sum(t, t->strip.sums, at, 2, one_step(t, t->strip.sums, at, 2, a, b), loops, around);
 }
 
@@ -396,7 +404,7 @@ static bool take_param(rlx_tiling *t, rlx_side *s, const char *name, int64_t wid
     s->panel = text ? rlx_buffer_new(ctx, text, rlx_panel_dtype(t, s), shape, n, NULL, t->place) : NULL;
     if (!s->panel)
         return false;
-    lane_tile lanes = { { number(t, 0), one }, number(t, 0), s->lanes.extent, number(t, 0) };
+    const lane_tile lanes = whole_side(t, s->lanes.extent);
     const rlx_stmt *body = pack(t, s, &d, &lanes, width);
     for (size_t i = num_loops; i-- > 0;)
         body = rlx_sched_wrap(ctx, &loops[i], body, t->place);
@@ -479,10 +487,30 @@ static const rlx_stmt *in_column_panels(const rlx_tiling *t, const depth_tile *d
     return both(t, whole, last ? rlx_copy_fresh(t->ctx, last) : NULL);
 }
 
-/* What reads the strip for row y of the picture, behind what fills that. */
-static const rlx_stmt *with_strip(const rlx_tiling *t, const rlx_prim *y, const rlx_stmt *body)
+/* Lines of the picture one after the other, each behind what fills its strip, or its part of the strip that they share; first: the first. */
+static const rlx_stmt *in_lines(const rlx_tiling *t, const lane_tile *lines, const rlx_prim *first, const rlx_stmt *body)
 {
-    return rlx_tir_with_temporary(t->ctx, t->strip.buffer, both(t, rlx_copy_to_strip(t, t->strip.buffer, y), body), t->place);
+    const rlx_strip *s = &t->strip;
+    const int64_t above = s->lines > 1 ? s->down - 1 : 0;
+    if (!s->buffer)
+        return rlx_sched_wrap(t->ctx, &lines->loop, body, t->place);
+    body = both(t, rlx_copy_to_strip(t, lines->line, above, above ? 1 : 0), body);
+    if (!above)
+        return rlx_sched_wrap(t->ctx, &lines->loop, rlx_tir_with_temporary(t->ctx, s->buffer, body, t->place), t->place);
+    const rlx_stmt *start = rlx_copy_to_strip(t, (rlx_strip_line){ first, number(t, 0) }, 0, above);
+    return rlx_tir_with_temporary(t->ctx, s->buffer, both(t, start, rlx_sched_wrap(t->ctx, &lines->loop, body, t->place)), t->place);
+}
+
+/* Lines of a tile of `lines` of them. */
+static lane_tile lines_of(const rlx_tiling *t, const lane_tile *tile, int64_t lines)
+{
+    lane_tile line = tile_lanes(t, "line", tile->begin, tile->count, t->strip.width);
+    line.count = number(t, t->strip.width);
+    line.line.y = add(t, mul(t, tile->loop.var, number(t, lines)), line.loop.var);
+    line.line.shift = number(t, 0);
+    if (t->strip.lines > 1)
+        line.line.shift = line.loop.var;
+    return line;
 }
 
 /* Rows of a tile as lanes, line by line of the picture: panels that are full are one instruction, each of others its own. */
@@ -490,16 +518,14 @@ static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d
 {
     int64_t all;
     const bool full = rlx_int_literal(t->row.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
-    lane_tile panel = tile_lanes(t, "op", row->begin, row->count, RLX_COLUMN_PANEL),
-              line = tile_lanes(t, "line", columns->begin, columns->count, t->strip.width);
-    line.count = number(t, t->strip.width);
+    const int64_t lines = t->column_tile / t->strip.width;
+    lane_tile panel = tile_lanes(t, "op", row->begin, row->count, RLX_COLUMN_PANEL), line = lines_of(t, columns, lines);
     if (full)
         panel.count = number(t, RLX_COLUMN_PANEL);
-    const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var),
-                   *y = add(t, mul(t, columns->loop.var, number(t, t->column_tile / t->strip.width)), line.loop.var);
-    const rlx_stmt *body = innermost_turned(t, d, &panel, at, &line, y, full ? &panel.loop : NULL);
+    const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var);
+    const rlx_stmt *body = innermost_turned(t, d, &panel, at, &line, full ? &panel.loop : NULL);
     body = full ? body : rlx_sched_wrap(t->ctx, &panel.loop, body, t->place);
-    body = rlx_sched_wrap(t->ctx, &line.loop, t->strip.buffer ? with_strip(t, y, body) : body, t->place);
+    body = in_lines(t, &line, mul(t, columns->loop.var, number(t, lines)), body);
     return rlx_tir_with_temporary(t->ctx, t->strip.sums, both(t, body, turn_back(t, row, columns)), t->place);
 }
 
@@ -516,6 +542,7 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
     const bool full = has_full_panels(t), apart = has_last_panel(t, columns), at_once = !t->row.panel && (full || apart);
     const rlx_stmt *body;
     row.inside = number(t, 0);
+    row.line = (rlx_strip_line){ row.loop.var, number(t, 0) };
     if (!t->column.panel)
         panel.inside = number(t, 0);
     if (full)
@@ -534,9 +561,7 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
     if (t->epilogue)
         body = rlx_with_blocks(t, t->epilogue, both(t, body, after_last(t, d, &row, columns)));
-    if (t->strip.of_rows)
-        body = with_strip(t, row.loop.var, body);
-    return rlx_sched_wrap(ctx, &row.loop, body, t->place);
+    return t->strip.of_rows ? in_lines(t, &row, NULL, body) : rlx_sched_wrap(ctx, &row.loop, body, t->place);
 }
 
 const rlx_stmt *rlx_tiles(rlx_tiling *t)
@@ -544,7 +569,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     rlx_context *ctx = t->ctx;
     depth_tile d = tile_depth(t);
     const rlx_prim *zero = number(t, 0);
-    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent, zero }, columns;
+    lane_tile rows = whole_side(t, t->row.lanes.extent), columns;
     /* Where all columns are one tile, rows are packed tile by tile: each is used once. */
     const bool by_rows = t->row.packed && t->row.param < 0 &&
                          rlx_is_at_most(t->column.lanes.extent, t->column_tile);
@@ -562,7 +587,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
             t->row.panel = new_panel(t, &t->row, "rows", &d, packed_rows, RLX_ROW_PANEL);
         rows = tile_lanes(t, "ib", zero, t->row.lanes.extent, packed_rows);
     }
-    columns = (lane_tile){ { zero, number(t, 1) }, zero, t->column.lanes.extent, zero };
+    columns = whole_side(t, t->column.lanes.extent);
     /* where all rows are one tile, each panel of columns is used once, while it is near */
     t->one_by_one = t->column.packed && t->column.param < 0 && !t->column.producer && !by_rows &&
                     rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE);
@@ -570,18 +595,20 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     if (t->column.packed && !t->column.panel)
         t->column.panel = new_panel(t, &t->column, "columns", &d, t->one_by_one ? RLX_COLUMN_PANEL : t->column_tile,
                                     RLX_COLUMN_PANEL);
+    const bool lines = t->strip.width && !t->strip.of_rows && !t->strip.turned; /* are what is computed at a time */
     /* Panels that are there need no tiles where all rows are one; what is read in place does not either. */
     if (t->epilogue || t->strip.width ||
         (t->column.packed && (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
-        columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->column_tile);
+        columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, lines ? t->strip.lines * t->column_tile : t->column_tile);
     t->column.first = mul(t, columns.loop.var, number(t, t->column_tile / RLX_COLUMN_PANEL));
     if (t->strip.width && rlx_is_strip_copied(t) && !(t->strip.buffer = rlx_strip_buffer(t)))
         return NULL;
     if (t->strip.turned && !(t->strip.sums = rlx_turned_sums(t)))
         return NULL;
-    const rlx_stmt *body = rows_of(t, &d, &rows, &columns);
-    if (t->strip.buffer && !t->strip.of_rows && !t->strip.turned)
-        body = with_strip(t, columns.loop.var, body);
+    const lane_tile line = lines ? lines_of(t, &columns, t->strip.lines) : columns;
+    const rlx_stmt *body = rows_of(t, &d, &rows, &line);
+    if (lines)
+        body = in_lines(t, &line, mul(t, columns.loop.var, number(t, t->strip.lines)), body);
     /* the outer side is packed once for all tiles of the inner one */
     const rlx_side *sides[2] = { by_rows ? &t->row : &t->column, by_rows ? &t->column : &t->row };
     const lane_tile *loops[2] = { by_rows ? &rows : &columns, by_rows ? &columns : &rows };
@@ -609,7 +636,7 @@ const rlx_stmt *rlx_few_tiles(rlx_tiling *t)
 {
     depth_tile d = tile_depth(t);
     const rlx_prim *zero = number(t, 0);
-    lane_tile rows = { { zero, number(t, 1) }, zero, t->row.lanes.extent, zero },
+    lane_tile rows = whole_side(t, t->row.lanes.extent),
               columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, t->few);
     bool along = rlx_is_along(t);
     t->column.panel = new_panel(t, &t->column, "columns", &d, t->few, t->few);

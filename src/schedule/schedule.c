@@ -7,13 +7,15 @@ static const rlx_stmt *schedule_inside(rlx_rewriter *r, const rlx_for_stmt *loop
     rlx_panel_params *params = r->user;
     rlx_producers *all = params->producers;
     const size_t first = all->first;
-    const int around = params->num_around;
+    const int around = params->num_around, more = !rlx_is_int_value(loop->extent, 1);
     all->first = all->count;
+    params->inside += more;
     if (around < RLX_MOST_AROUND && rlx_is_int_value(loop->min, 0) && loop->extent->kind == RLX_NODE_INT_IMM)
         params->around[params->num_around++] = (rlx_sched_loop){ loop->loop_var, loop->extent };
     const rlx_stmt *body = rlx_rewrite(r, loop->body);
     all->first = first;
     params->num_around = around;
+    params->inside -= more;
     if (!body || body == loop->body)
         return body ? &loop->node : NULL;
     rlx_for_stmt *s = rlx_node_new(r->ctx, RLX_NODE_FOR);
