@@ -28,6 +28,10 @@ typedef struct rlx_micro_ask { uintptr_t at; int64_t step, tile; } rlx_micro_ask
  * the sums. */
 void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_sum_fn *tiles, int64_t from);
 
+/* Of a reduction that is straight, whose rows are windows of three lines by three steps, and neighbours share two lines: how many columns, the first
+ * ones, are vectors of so many lanes, if some begin earlier: any of them, or the second of two. Else 0. */
+int64_t rlx_micro_shared_columns(const rlx_micro_sum *r, int64_t lanes, bool any_order);
+
 /* Those of any strides. */
 rlx_micro_sum_fn rlx_micro_contract_any_f32_exact, rlx_micro_contract_any_f32_rounded, rlx_micro_contract_any_f64_exact,
     rlx_micro_contract_any_f64_rounded, rlx_micro_contract_any_u32_wraps, rlx_micro_contract_any_u64_wraps;

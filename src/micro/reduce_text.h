@@ -24,11 +24,13 @@
 #else
 #define LENDS 0
 #endif
+#define WINDOWS (SET_WINDOWS && COMMON)
 #define TAKE(s, seen, y) (seen = SEE(seen, y), s = MORE(s, y))
 #define TAKE_BOTH(s, seen, y, z) (seen = SEE_BOTH(seen, y, z), s = MORE(MORE(s, y), z))
 
 /* Up to W vectors of columns stay in registers while t and k run; the last of them may be a part of one. Where columns may be
  * met twice, it is a whole one that begins earlier: the next row may begin where a part would end, and would wait for it. */
+#define WHOLE(W) (ANY_ORDER && SET_SLOW_PARTS && W > 1)
 #define ROW(W, by)                                                                           \
     SET static void NAME(row_##W##_##by)(const rlx_micro_sum *r, int64_t column)             \
     {                                                                                        \
@@ -47,7 +49,7 @@
             VEC s[W];                                                                        \
             SEEN seen[W];                                                                    \
             RLX_UNROLL for (int w = 0; w < W - 1; w++) s[w] = OF(X, load)(acc + w * LANES);  \
-            s[W - 1] = OF(X, load_part)(acc + last, end);                                    \
+            s[W - 1] = WHOLE(W) ? OF(X, load)(acc + last) : OF(X, load_part)(acc + last, end); \
             RLX_UNROLL for (int w = 0; w < W; w++) s[w] = TURN_##by(X, s[w]);                   \
             RLX_UNROLL for (int w = 0; w < W; w++) seen[w] = LOOK(s[w]);                     \
             for (int64_t t = 0; t < r->turns; t++, row += r->a_t) {                          \
@@ -57,8 +59,8 @@
                     RLX_UNROLL for (int w = 0; w < W; w++)                                   \
                     {                                                                        \
                         VEC even, odd;                                                       \
-                        if (w < W - 1)                                                       \
-                            OF(X, both)(a + w * LANES * STEP_##by, &even, &odd);             \
+                        if (WHOLE(W) || w < W - 1)                                           \
+                            OF(X, both)(a + (w < W - 1 ? w * LANES : last) * STEP_##by, &even, &odd); \
                         else                                                                 \
                             OF(X, both_part)(a + last * STEP_##by, both, &even, &odd);       \
                         TAKE_BOTH(s[w], seen[w], even, odd);                                 \
@@ -69,13 +71,17 @@
                         VEC y = OF(X, GET_##by)(a + w * LANES * STEP_##by);                  \
                         TAKE(s[w], seen[w], y);                                              \
                     }                                                                        \
-                    VEC y = OF(X, GET_PART_##by)(a + last * STEP_##by, tail);                \
+                    VEC y = WHOLE(W) ? OF(X, GET_##by)(a + last * STEP_##by)                 \
+                                     : OF(X, GET_PART_##by)(a + last * STEP_##by, tail);     \
                     TAKE(s[W - 1], seen[W - 1], y);                                          \
                 }                                                                            \
             }                                                                                \
             RLX_UNROLL for (int w = 0; w < W; w++) s[w] = TURN_##by(X, SETTLE(s[w], seen[w]));  \
             RLX_UNROLL for (int w = 0; w < W - 1; w++) OF(X, store)(acc + w * LANES, s[w]);  \
-            OF(X, store_end)(acc + last, s[W - 1], end, n);                                  \
+            if (WHOLE(W))                                                                    \
+                OF(X, store)(acc + last, s[W - 1]);                                          \
+            else                                                                             \
+                OF(X, store_end)(acc + last, s[W - 1], end, n);                              \
         }                                                                                    \
     }
 /* Columns are met twice rather than fewer side by side. */
@@ -102,7 +108,30 @@ ROWS(4, two)
 SET static void NAME(reduce_runs)(const rlx_micro_sum *r)
 {
     enum { STEPS = 4 };
-    int64_t whole = r->columns / LANES * LANES, a_k = r->a_k;
+    int64_t a_k = r->a_k;
+#if ANY_ORDER /* some steps, and some columns, are met twice */
+    if (r->depth < STEPS) {
+        NAME(rows_one)(r);
+        return;
+    }
+    for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t k = 0; k < r->depth; k += STEPS) {
+            const T *a = (const T *)r->a + i * r->a_i + rlx_micro_less(k, r->depth - STEPS) * a_k;
+            T *acc = (T *)r->acc + i * r->acc_i;
+            for (int64_t j = 0; j < r->columns; j += LANES) {
+                const int64_t at = rlx_micro_less(j, r->columns - LANES);
+                VEC s = OF(X, load)(acc + at);
+                SEEN seen = LOOK(s);
+                RLX_UNROLL for (int m = 0; m < STEPS; m += 2)
+                {
+                    VEC y = OF(X, load)(a + m * a_k + at), z = OF(X, load)(a + (m + 1) * a_k + at);
+                    TAKE_BOTH(s, seen, y, z);
+                }
+                OF(X, store)(acc + at, SETTLE(s, seen));
+            }
+        }
+#else
+    int64_t whole = r->columns / LANES * LANES;
     rlx_micro_sum end = *r;
     end.acc = (T *)r->acc + whole, end.a = (const T *)r->a + whole, end.columns -= whole;
     for (int64_t i = 0; i < r->rows; i++) {
@@ -122,9 +151,66 @@ SET static void NAME(reduce_runs)(const rlx_micro_sum *r)
     }
     if (end.columns)
         NAME(rows_one)(&end);
+#endif
 }
 #else
 ROWS(2, one)
+#endif
+
+#if WINDOWS && ANY_ORDER
+/* Windows of three lines by three steps, which share lines: the steps of a line are joined once, and stay in registers until the last window
+ * has met them. Columns are done twice rather than be a part of a vector. */
+SET static void NAME(windows)(const rlx_micro_sum *r, int64_t columns)
+{
+    const int64_t a_k = r->a_k;
+    for (int64_t j = 0; j < columns; j += LANES) {
+        const int64_t column = rlx_micro_less(j, columns - LANES);
+        const T *a = (const T *)r->a + column;
+        T *acc = (T *)r->acc + column;
+        VEC line[3] = { { 0 } };
+        for (int64_t i = r->rows, more = 3; i > 0; i--, more = 1, acc += r->acc_i) {
+            for (; more > 0; more--, a += r->a_t) {
+                VEC s = OF(X, load)(a), y = OF(X, load)(a + a_k), z = OF(X, load)(a + 2 * a_k);
+                SEEN seen = LOOK(s);
+                TAKE_BOTH(s, seen, y, z);
+                line[0] = line[1], line[1] = line[2], line[2] = SETTLE(s, seen);
+            }
+            VEC s = OF(X, load)(acc);
+            SEEN seen = LOOK(s);
+            TAKE_BOTH(s, seen, line[0], line[1]);
+            TAKE(s, seen, line[2]);
+            OF(X, store)(acc, SETTLE(s, seen));
+        }
+    }
+}
+#elif WINDOWS
+/* Likewise sums, each in its order: a line is met by the three sums that it is part of. In front of the first one, and behind the last, there
+ * are two that are not kept. Two vectors side by side, which are done alike where they are the same. */
+SET static void NAME(windows)(const rlx_micro_sum *r, int64_t columns)
+{
+    enum { W = 2 };
+    const int64_t a_k = r->a_k;
+    for (int64_t j = 0; j < columns; j += W * LANES) {
+        const int64_t second = rlx_micro_less(LANES, columns - j - LANES);
+        const T *a = (const T *)r->a + j;
+        T *acc = (T *)r->acc + j;
+        VEC s[W][3] = { { { 0 } } };
+        for (int64_t i = 0; i < r->rows + 2; i++, a += r->a_t) {
+            const T *begin = acc + rlx_micro_less(i, r->rows - 1) * r->acc_i;
+            T *end = acc + (i - 2) * r->acc_i;
+            RLX_UNROLL for (int w = 0; w < W; w++)
+            {
+                const int64_t at = w * second;
+                VEC x = OF(X, load)(a + at), y = OF(X, load)(a + at + a_k), z = OF(X, load)(a + at + 2 * a_k);
+                s[w][2] = OF(X, load)(begin + at);
+                RLX_UNROLL for (int m = 0; m < 3; m++) s[w][m] = JOIN(JOIN(JOIN(s[w][m], x), y), z);
+                if (i >= 2)
+                    OF(X, store)(end + at, s[w][0]);
+                s[w][0] = s[w][1], s[w][1] = s[w][2];
+            }
+        }
+    }
+}
 #endif
 
 /* What becomes one element is contiguous: several results side by side, joined at the end. What is seen beside them waits for less
@@ -262,6 +348,16 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, false);
     bool beside = r->acc_j == 1 && r->columns > 1, far = (COMMON || LENDS) && r->columns >= 256;
+#if WINDOWS
+    const int64_t shared = rlx_micro_shared_columns(r, LANES, ANY_ORDER);
+    if (shared) {
+        NAME(windows)(r, shared);
+        r->columns -= shared;
+        if (ANY_ORDER || !r->columns)
+            return;
+        r->acc = (T *)r->acc + shared, r->a = (const T *)r->a + shared;
+    }
+#endif
     if (beside && r->a_j == 1 && !far) {
         NAME(rows_one)(r);
         return;
@@ -286,6 +382,7 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 #undef LANES
 #undef ROW
 #undef ROWS
+#undef WHOLE
 #undef AGAIN
 #undef JOIN
 #undef JOIN_ONE
@@ -303,3 +400,4 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 #undef TAKE_BOTH
 #undef SEE_BOTH
 #undef LENDS
+#undef WINDOWS

@@ -17,6 +17,7 @@
 #define SUMS_BESIDE 4
 #define ERF_BESIDE 1
 #define SET_FUSES 1
+#define SET_WINDOWS 1
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(4, W, part)
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)

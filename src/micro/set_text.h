@@ -137,6 +137,11 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #include "micro/move_text.h"
 #endif
 
+/* Maxima of windows whose lines are shared: SET_WINDOWS. */
+#if !defined(SET_WINDOWS)
+#define SET_WINDOWS 0
+#endif
+
 /* ---- reductions ----------------------------------------------------------------------------- */
 
 /* Integers are those of all sets: their order is free, so compilers find vectors by themselves. */

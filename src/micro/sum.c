@@ -93,6 +93,14 @@ void rlx_micro_gather_columns(const rlx_micro_sum *r, size_t bytes, rlx_micro_su
 
 /* ---- reductions of any strides --------------------------------------------------------------- */
 
+int64_t rlx_micro_shared_columns(const rlx_micro_sum *r, int64_t lanes, bool any_order)
+{
+    const int64_t rest = any_order ? 0 : r->columns % (2 * lanes);
+    if (r->acc_j != 1 || r->a_j != 1 || r->turns != 3 || r->depth != 3 || r->a_i != r->a_t || r->columns < lanes)
+        return 0;
+    return rest < lanes ? r->columns - rest : r->columns;
+}
+
 /* Some columns side by side, so that one does not wait for the other. */
 #define ANY(X, T, op, JOIN_ONE)                                                              \
     void rlx_micro_reduce_any_##X##_##op(const rlx_micro_sum *sum)                           \

@@ -126,6 +126,8 @@ SET_INLINE u32_vec u32_of_bytes(const void *p) { return (u32_vec) * (const bytes
 /* Within halves of vectors, which is one instruction: X_turn. */
 #define EVEN_OF_32(v, w) RLX_SHUFFLE(v, w, 0, 2, 8, 10, 4, 6, 12, 14)
 #define EVEN_OF_64(v, w) RLX_SHUFFLE(v, w, 0, 4, 2, 6)
+#define EVEN_TO_32(v, w) RLX_SHUFFLE(v, w, 0, 2, 9, 11, 4, 6, 13, 15)
+#define EVEN_TO_64(v, w) RLX_SHUFFLE(v, w, 0, 5, 2, 7)
 #define ODD_OF_32(v, w) RLX_SHUFFLE(v, w, 1, 3, 9, 11, 5, 7, 13, 15)
 #define ODD_OF_64(v, w) RLX_SHUFFLE(v, w, 1, 5, 3, 7)
 #else
@@ -157,11 +159,14 @@ SET_INLINE u32_vec u32_of_bytes(const void *p) { return (u32_vec) * (const bytes
 #define f64_fold FOLD_OF_64
 #define u64_fold FOLD_OF_64
 
-#define EVEN(X, T, bits)                                             \
-    SET_INLINE X##_vec X##_even(const T *p)                          \
-    {                                                                \
-        return EVEN_OF_##bits(X##_load(p), X##_load(p + X##_LANES)); \
-    }
+/* The second vector begins one earlier where that costs nothing, so that nothing behind the last of these elements is read. */
+#if SET_BYTES == 32
+#define EVEN(X, T, bits) \
+    SET_INLINE X##_vec X##_even(const T *p) { return EVEN_TO_##bits(X##_load(p), X##_load(p + X##_LANES - 1)); }
+#else
+#define EVEN(X, T, bits) \
+    SET_INLINE X##_vec X##_even(const T *p) { return EVEN_OF_##bits(X##_load(p), X##_load(p + X##_LANES)); }
+#endif
 EVEN(f32, float, 32)
 EVEN(f64, double, 64)
 EVEN(u32, uint32_t, 32)
@@ -581,28 +586,22 @@ RANGES(f32, ps)
 RANGES(f64, pd)
 #undef RANGES
 #elif defined(RLX_SET_AVX2)
-/* The instructions of x86 leave open which zero it is: that of the signs that there were, joined, which is the sign of every
- * result. They give their second operand where one is NaN, so that a number stays one. */
+/* Of maxima alone, as least floats are lent. The instruction of x86 leaves open which zero it is: that of the signs that there were, joined, which is
+ * the sign of every result; so it is wrong only where it is set too much. It gives its second operand where one is NaN, so that a number stays one. */
 #define SET_RANGES 1
 typedef struct f32_seen { f32_vec nan, signs; } f32_seen;
-SET_INLINE f32_vec f32_min_number(f32_vec s, f32_vec y) { return _mm256_min_ps(y, s); }
 SET_INLINE f32_vec f32_max_number(f32_vec s, f32_vec y) { return _mm256_max_ps(y, s); }
 SET_INLINE f32_seen f32_look(f32_vec y) { return (f32_seen){ _mm256_cmp_ps(y, y, _CMP_UNORD_Q), y }; }
-#define SEE(op, join)                                                                                                \
-    SET_INLINE f32_seen f32_see_##op##s(f32_seen seen, f32_vec y, f32_vec z)                                         \
-    {                                                                                                                \
-        seen.nan = _mm256_or_ps(seen.nan, _mm256_cmp_ps(y, z, _CMP_UNORD_Q));                                        \
-        seen.signs = _mm256_##join##_ps(seen.signs, _mm256_##join##_ps(y, z));                                        \
-        return seen;                                                                                                 \
-    }                                                                                                                \
-    SET_INLINE f32_seen f32_see_##op(f32_seen seen, f32_vec y) { return f32_see_##op##s(seen, y, y); }
-SEE(min, or)
-SEE(max, and)
-#undef SEE
+SET_INLINE f32_seen f32_see_maxs(f32_seen seen, f32_vec y, f32_vec z)
+{
+    seen.nan = _mm256_or_ps(seen.nan, _mm256_cmp_ps(y, z, _CMP_UNORD_Q));
+    seen.signs = _mm256_and_ps(seen.signs, _mm256_and_ps(y, z));
+    return seen;
+}
+SET_INLINE f32_seen f32_see_max(f32_seen seen, f32_vec y) { return f32_see_maxs(seen, y, y); }
 SET_INLINE f32_vec f32_settle(f32_vec s, f32_seen seen)
 {
-    u32_vec bits = (u32_vec)s;
-    bits ^= (bits ^ (u32_vec)seen.signs) & 0x80000000u;
+    u32_vec bits = (u32_vec)s & ((u32_vec)seen.signs | 0x7fffffffu);
     return _mm256_or_ps((f32_vec)bits, seen.nan);
 }
 #else

@@ -11,7 +11,8 @@
  * layouts say where they stand. The loops run as the result lies in memory, its last axis
  * innermost. Without padding data is read directly. Where a transposed convolution can, it is one of stride 1 for each phase of the result. Where channels are pooled and sizes are known, so it is with padding:
  * the result is filled, then boxes of it take those elements of their windows that there are; channels that lie apart are pooled with
- * padding, which changes neither a maximum nor a sum, some at a time, so that their pictures are near. Narrow floats sum in float32.
+ * padding, which changes neither a maximum nor a sum, some at a time, so that their pictures are near: such parts come after each other in
+ * one buffer, whose padding stays. Narrow floats sum in float32.
  */
 /* built for size */
 #include "op/lower_int.h"
@@ -22,6 +23,7 @@
 #define STRIDED_CHANNEL 4096
 #define SMALL_PICTURE 1024
 #define NEAR_PICTURES 8192
+#define STRIDED_PICTURE 2048 /* elements: rows are long enough to be pooled where they are */
 
 /* Places of the result along an axis, `count` from `at` on, and elements of their windows, `steps` from `first` on, all of
  * which are inside of data. */
@@ -33,6 +35,7 @@ typedef struct window {
     rlx_lowering_side x, w, out;
     bool transposed, is_max, direct;        /* direct: data without padding */
     bool together;                          /* groups are an axis of the sum: data, or its spread form, holds all of them */
+    int64_t parts;                          /* of a group, one after the other in the same spread form; 0: the group is the part */
     int64_t groups, stride[MAX_SPATIAL], dilation[MAX_SPATIAL], before[MAX_SPATIAL],
         after[MAX_SPATIAL];
     const rlx_prim *reach[MAX_SPATIAL];     /* of the window, minus 1: (k - 1) * dilation */
@@ -255,11 +258,11 @@ static bool is_small_picture(const window *w, const spread_axis *axes)
     return elements <= SMALL_PICTURE || elements <= borders;
 }
 
-/* Everything where there are gaps between elements, or little of it; else what lies around data. */
+/* Everything where there are gaps between elements, little of it, or it is done once for several parts; else what lies around data. */
 static void fill_borders(window *w, const spread_axis *axes, const rlx_prim *const *size)
 {
     const rlx_prim *begin[MAX_AXES], *extent[MAX_AXES], *zero = number(w, 0);
-    bool all = w->together || is_small_picture(w, axes); /* one run, in place of many short ones */
+    bool all = w->together || w->parts > 1 || is_small_picture(w, axes); /* one run, in place of many short ones */
     for (size_t i = 0; i < MAX_AXES; i++) {
         begin[i] = zero;
         extent[i] = i < 2 + w->n ? size[i] : NULL;
@@ -317,6 +320,22 @@ static void spread_guarded(window *w, const rlx_prim *const *size)
     rlx_tir_end_block(t);
 }
 
+/* One of several parts of a group. */
+static void open_part(window *w)
+{
+    rlx_tir *t = &w->b.t;
+    if (w->parts < 2)
+        return;
+    rlx_tir_begin_block(t, "part");
+    w->group = plus(w, w->group ? times(w, w->group, w->parts) : number(w, 0), rlx_tir_spatial(t, "h", number(w, w->parts)));
+}
+
+static void end_part(window *w)
+{
+    if (w->parts > 1)
+        rlx_tir_end_block(&w->b.t);
+}
+
 static void spread_part(window *w)
 {
     spread_axis axes[MAX_SPATIAL];
@@ -328,10 +347,12 @@ static void spread_part(window *w)
     rlx_lowering_list sizes = in_order(w, size);
     w->spread = rlx_tir_alloc(&w->b.t, "spread", w->x.t.dtype, rlx_lowering_items(&sizes));
     if (!box) {
+        open_part(w);
         spread_guarded(w, size);
         return;
     }
     fill_borders(w, axes, size);
+    open_part(w);
     copy_inside(w, axes, size);
 }
 
@@ -1028,6 +1049,62 @@ static const rlx_prim *count_along(window *w, size_t i, const rlx_prim *y, bool 
     return rlx_tir_max(t, minus(w, to, from), zero);
 }
 
+/* Places along an axis, in runs of such that have as many elements below them. False: it is not known, or there are too many runs. */
+static bool count_runs(const window *w, size_t i, bool padding, ranges *out)
+{
+    axis_numbers a;
+    out->count = 0;
+    if (!read_axis(w, i, &a) || w->after[i] < 0 || w->after[i] > INT32_MAX)
+        return false;
+    const int64_t more = padding ? a.before : 0;
+    a.size += padding ? a.before + w->after[i] : 0;
+    bool fits = true;
+    for (int64_t y = 0; y < a.places && fits; y++) {
+        range r = { .at = y, .count = 1 }, *last = out->count ? &out->at[out->count - 1] : NULL;
+        int64_t first;
+        r.steps = inside(&a, y * a.stride - a.before + more, a.step, a.extent, &first);
+        r.steps = r.steps < 0 ? 0 : r.steps;
+        fits = (last && last->steps == r.steps) || out->count < MAX_RANGES;
+        if (last && last->steps == r.steps)
+            last->count++;
+        else if (fits)
+            out->at[out->count++] = r;
+    }
+    return fits;
+}
+
+/* Numbers of elements as boxes of numbers. False: they are not known. */
+static bool count_boxes(window *w, bool padding)
+{
+    rlx_tir *t = &w->b.t;
+    ranges axes[MAX_SPATIAL];
+    size_t boxes = 1;
+    for (size_t i = 0; i < w->n; i++) {
+        if (!count_runs(w, i, padding, &axes[i]))
+            return false;
+        boxes *= axes[i].count;
+    }
+    if (boxes > MAX_BOXES)
+        return false;
+    for (size_t n = 0; n < boxes; n++) {
+        rlx_lowering_list sizes = { .n = w->n }, y;
+        size_t rest = n;
+        int64_t count = 1;
+        for (size_t i = 0; i < w->n; rest /= axes[i++].count) {
+            w->box[i] = &axes[i].at[rest % axes[i].count];
+            count *= w->box[i]->steps;
+            sizes.at[i] = number(w, w->box[i]->count);
+        }
+        rlx_lowering_open(&w->b, "count", &sizes, &y);
+        for (size_t i = 0; i < w->n; i++)
+            y.at[i] = plus(w, y.at[i], number(w, w->box[i]->at));
+        rlx_tir_store(t, w->counts, rlx_lowering_items(&y), rlx_tir_cast(t, w->wide, number(w, count)));
+        rlx_tir_end_block(t);
+    }
+    memset(w->box, 0, sizeof w->box);
+    return true;
+}
+
 /* How many elements there are below each place: the same for all channels. */
 static void count_block(window *w)
 {
@@ -1037,6 +1114,8 @@ static void count_block(window *w)
     const rlx_prim *count = number(w, 1);
     memcpy(sizes.at, w->out.size + 2, w->n * sizeof *sizes.at);
     w->counts = rlx_tir_alloc(t, "count", w->wide, rlx_lowering_items(&sizes));
+    if (count_boxes(w, padding))
+        return;
     rlx_lowering_open(&w->b, "count", &sizes, &y);
     for (size_t i = 0; i < w->n; i++)
         count = rlx_tir_mul(t, count, count_along(w, i, y.at[i], padding));
@@ -1176,6 +1255,19 @@ static void pool_by_axes(window *w)
     rlx_tir_end_block(t);
 }
 
+/* Parts of a group: borders are filled once for some of them, but groups are enough for threads. */
+static void share_borders(window *w)
+{
+    enum { MOST_PARTS = 8, LEAST_GROUPS = 4 };
+    int64_t batch, least = LEAST_GROUPS;
+    if (rlx_int_literal(w->out.size[0], &batch) && batch > 0)
+        least = batch < LEAST_GROUPS ? (LEAST_GROUPS + batch - 1) / batch : 1;
+    w->parts = MOST_PARTS;
+    while (w->parts > 1 && (w->groups % w->parts || w->groups / w->parts < least))
+        w->parts--;
+    w->groups /= w->parts;
+}
+
 /* Channels of a part: so many that their pictures, which lie apart, are near while they are pooled with padding. False: it is not known, or
  * steps are long, and a picture, of which little comes out, is so large that to copy it is no gain. */
 static bool choose_channels(window *w)
@@ -1188,12 +1280,13 @@ static bool choose_channels(window *w)
     if (!known)
         return false;
     int64_t together = NEAR_PICTURES / picture < channels ? NEAR_PICTURES / picture : channels;
-    if (picture == NEAR_PICTURES && w->stride[w->n - 1] > 1)
+    if (picture >= STRIDED_PICTURE && w->stride[w->n - 1] > 1)
         return false;
     while (channels % together)
         together--;
     w->inputs = w->outputs = number(w, together);
     w->groups = channels / together;
+    share_borders(w);
     return true;
 }
 
@@ -1231,8 +1324,10 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
         spread_part(&w);
     }
     accumulate(&w, l->name.data, NULL, first, pooled, w.is_max ? NULL : averaged);
-    if (!w.direct)
+    if (!w.direct) {
+        end_part(&w);
         rlx_tir_end_block(t);
+    }
     return rlx_lowering_end(&w.b);
 }
 

@@ -261,8 +261,9 @@ for shape, size, strides, pads, dilation, ceil in (((2, 3, 9), [3], [2], [1, 1],
             x.flat[::7] = np.nan
         check(f"R.nn.max_pool{len(size)}d_with_indices(x0, pool_size={size}, strides={strides}, padding={pads}, dilation={dilation}, ceil_mode={ceil}, column_major={columns})",
               [x], pooled(x, size, strides, pads, dilation, ceil, columns))
-# pictures so large that some channels are pooled at a time, or one; multiples of a quarter, whose sums are exact
-for shape, size, strides, pads in (((2, 6, 33, 50), 3, 1, 1), ((1, 6, 60, 50), 3, 2, 1), ((1, 2, 90, 100), 5, 3, 2), ((1, 9, 20, 61), 2, 1, 1)):
+# pictures so large that some channels are pooled at a time, or one, several times in a group; multiples of a quarter, whose sums are exact
+for shape, size, strides, pads in (((2, 6, 33, 50), 3, 1, 1), ((1, 6, 60, 50), 3, 2, 1), ((1, 2, 90, 100), 5, 3, 2), ((1, 9, 20, 61), 2, 1, 1), ((1, 48, 56, 54), 3, 1, 1),
+                                   ((2, 48, 40, 40), 3, 2, 1), ((1, 8, 80, 13), 3, 1, 1)):
     x = quarters(*shape)
     x[0, 0, :2, :3] = np.nan, np.inf, -0.0
     bound = [(v + 2 * pads - size) // strides + 1 for v in shape[2:]]

@@ -453,6 +453,8 @@ static void test_reduce(void **state)
                         rlx_micro_sum s = random_sum((enum layout)layout);
                         s.a_i = s.b_i, s.a_j = s.b_j, s.a_k = s.b_k;
                         s.a_t = s.b_t, s.fresh = false;
+                        if (layout == WINDOWS_BELOW && once_in(2)) /* lines that windows share */
+                            s.turns = s.depth = 3, s.a_k = 1 + below(3), s.a_i = s.a_t - (once_in(4) && s.a_t > 1);
                         if (rlx_micro_find(NULL)->reduce[op][elems[e]])
                             try_box(&s, elems[e], false, op, (enum mood)mood, layout_names[layout]);
                     }
