@@ -287,6 +287,38 @@ static bool move_axis(resize *r, bool last)
     return elements && rlx_resize_moved_axis(&r->pass, r->axis, elements, want, have, last);
 }
 
+/* Elements and shares of a place as fill_few has them. False: there are no numbers for that. */
+static bool place_few(const resize *r, double have, double want, double o, rlx_resize_even *out)
+{
+    const double x = place_in_numbers(r, have, want, o), base = floor(x);
+    const bool single = r->wide == RELAX_FLOAT32;
+    out->count = 2;
+    out->first = (int64_t)base;
+    for (int k = 0; k < 2; k++) {
+        const double d = fabs(base + k - x), share = d < 1 ? 1 - d : 0;
+        out->weight[k] = single ? (double)(float)share : share;
+    }
+    return base >= 0 && base + 1 < have;
+}
+
+/* Linear shares that are the same everywhere, as where the result is a half or a quarter as long. */
+static bool move_evenly(resize *r, bool last)
+{
+    enum { MOST_PLACES = 1 << 14 };
+    int64_t have, want;
+    rlx_resize_even even, next;
+    if (r->method != LINEAR || r->mode == CROP || r->antialias || r->exclude || r->scales.buffer || !rlx_int_literal(r->have, &have) ||
+        !rlx_int_literal(r->want, &want) || have < 2 || have > MOST_PLACES || want < 1 || have % want || have == want ||
+        !place_few(r, (double)have, (double)want, 0, &even))
+        return false;
+    even.apart = have / want;
+    bool is = even.first + 1 < even.apart;
+    for (int64_t o = 1; o < want && is; o++)
+        is = place_few(r, (double)have, (double)want, (double)o, &next) && next.first == o * even.apart + even.first &&
+             next.weight[0] == even.weight[0] && next.weight[1] == even.weight[1];
+    return is && rlx_resize_even_axis(&r->pass, r->axis, r->want, &even, last);
+}
+
 /* ---- one axis ------------------------------------------------------------------------------- */
 
 static const rlx_prim *data_at(resize *r, const rlx_lowering_list *at, const rlx_prim *i)
@@ -357,7 +389,7 @@ static void resize_axis(resize *r, size_t item, bool last)
     if (!rlx_int_literal(r->have, &known) || known < 1)
         rlx_lowering_require(&r->b, rlx_tir_or(t, rlx_tir_gt(t, r->have, number(r, 0)), rlx_tir_eq(t, r->want, number(r, 0))),
                              RLX_ASSERTION_SIZES, "an axis of size 0 cannot be resized");
-    if (move_axis(r, last))
+    if (move_axis(r, last) || move_evenly(r, last))
         return;
     fill_tables(r);
     if (!many) {

@@ -157,13 +157,66 @@ static bool has_steps(const rlx_resize *r)
     return has;
 }
 
+static void keep_order(size_t *order)
+{
+    for (size_t i = 0; i < RLX_LOW_RANK; i++)
+        order[i] = i;
+}
+
+/* The planes of elements `apart` from each other along the axis. */
+static const rlx_buffer *copy_planes(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_even *even)
+{
+    rlx_tir *t = &r->b->t;
+    rlx_lowering_list sizes = { .at = { number(r, even->count) }, .n = r->sizes.n + 1 }, at, from = { .n = r->sizes.n };
+    for (size_t i = 0; i < r->sizes.n; i++)
+        sizes.at[i + 1] = i == axis ? want : r->sizes.at[i];
+    const rlx_buffer *to = rlx_tir_alloc(t, "planes", r->from->dtype, rlx_lowering_items(&sizes));
+    rlx_lowering_open(r->b, "planes", &sizes, &at);
+    memcpy(from.at, at.at + 1, from.n * sizeof *from.at);
+    from.at[axis] = rlx_tir_add(t, rlx_tir_mul(t, from.at[axis], number(r, even->apart)), rlx_tir_add(t, number(r, even->first), at.at[0]));
+    rlx_tir_store(t, to, rlx_lowering_items(&at), rlx_tir_load(t, r->from, rlx_lowering_items(&from)));
+    rlx_tir_end_block(t);
+    return to;
+}
+
+bool rlx_resize_even_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_even *even, bool last)
+{
+    rlx_tir *t = &r->b->t;
+    rlx_lowering_list at;
+    size_t order[RLX_LOW_RANK];
+    const int64_t row = elements_from(r, axis, axis);
+    if (r->sizes.n == RLX_LOW_RANK || r->wide == RELAX_VOID)
+        return false;
+    keep_order(order);
+    turn(r, order);
+    const rlx_buffer *planes = row && row < LONG_SLICE ? copy_planes(r, axis, want, even) : NULL;
+    last = last && !has_steps(r);
+    r->sizes.at[axis] = want;
+    r->whole = last;
+    const rlx_buffer *to = last ? r->out->buffer : alloc_arranged(r, "part", r->wide, order);
+    open_arranged(r, r->b->l->name.data, order, &r->sizes, &at);
+    const rlx_prim *sum = NULL;
+    for (int k = 0; k < even->count; k++) {
+        rlx_lowering_list from = { .at = { number(r, k) }, .n = planes ? at.n + 1 : at.n };
+        memcpy(from.at + (planes ? 1 : 0), at.at, at.n * sizeof *at.at);
+        if (!planes)
+            from.at[axis] = rlx_tir_add(t, rlx_tir_mul(t, at.at[axis], number(r, even->apart)), number(r, even->first + k));
+        const rlx_prim *v = rlx_tir_cast(t, r->wide, rlx_tir_load(t, planes ? planes : r->from, rlx_lowering_items(&from)));
+        v = rlx_tir_mul(t, v, rlx_tir_float(t, r->wide, even->weight[k]));
+        sum = sum ? rlx_tir_add(t, sum, v) : v;
+    }
+    rlx_tir_store(t, to, rlx_lowering_items(&at), sum);
+    rlx_tir_end_block(t);
+    r->from = to;
+    return true;
+}
+
 void rlx_resize_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_taps *taps, bool last)
 {
     rlx_lowering_list at;
     size_t order[RLX_LOW_RANK];
     const bool turned = is_turned(r, axis);
-    for (size_t i = 0; i < r->sizes.n && !turned; i++)
-        order[i] = i;
+    keep_order(order);
     if (turned)
         order_with(r, axis, order);
     turn(r, order);
