@@ -41,6 +41,10 @@ typedef struct rlx_resize {
     rlx_resize_step steps[RLX_LOW_RANK];
     bool has_step[RLX_LOW_RANK];
     bool whole;                         /* the result is written */
+    const rlx_buffer *data;
+    bool tiled;                         /* some slices of it at a time, along axis `cut`, from here on: */
+    size_t cut;
+    const rlx_prim *begin[RLX_LOW_RANK];    /* by axis; NULL: 0 */
 } rlx_resize;
 
 /* The numbers of n axes of these sizes as they are resized: the last first; where elements are only moved, which gives the same in any order,
@@ -48,6 +52,9 @@ typedef struct rlx_resize {
 void rlx_resize_order(bool moves, const rlx_prim *const *have, const rlx_prim *const *want, size_t n, size_t *items);
 void rlx_resize_begin(rlx_resize *r, rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
                       rlx_dtype wide);
+/* What follows is done for a few slices of data at a time, if they are known to be many, and turned: a few stay near, and do not lie a page apart from
+ * each other when turned. have, want: sizes of the n axes that change; tables are filled before. */
+void rlx_resize_in_tiles(rlx_resize *r, const size_t *axes, const rlx_prim *const *have, const rlx_prim *const *want, size_t n);
 /* An axis of `have` elements whose places are those `count` of them, if these are a step, or some of places go on in the next ones (0 0 1,
  * 2 2 3, ..), which are copies of what is evenly apart. False: nothing is done. last: as below. */
 bool rlx_resize_moved_axis(rlx_resize *r, size_t axis, const int64_t *elements, int64_t count, int64_t have, bool last);

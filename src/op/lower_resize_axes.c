@@ -301,8 +301,8 @@ static bool place_few(const resize *r, double have, double want, double o, rlx_r
     return base >= 0 && base + 1 < have;
 }
 
-/* Linear shares that are the same everywhere, as where the result is a half or a quarter as long. */
-static bool move_evenly(resize *r, bool last)
+/* Linear shares that are the same everywhere, as where the result is a half or a quarter as long? */
+static bool is_even(const resize *r, rlx_resize_even *out)
 {
     enum { MOST_PLACES = 1 << 14 };
     int64_t have, want;
@@ -316,7 +316,8 @@ static bool move_evenly(resize *r, bool last)
     for (int64_t o = 1; o < want && is; o++)
         is = place_few(r, (double)have, (double)want, (double)o, &next) && next.first == o * even.apart + even.first &&
              next.weight[0] == even.weight[0] && next.weight[1] == even.weight[1];
-    return is && rlx_resize_even_axis(&r->pass, r->axis, r->want, &even, last);
+    *out = even;
+    return is;
 }
 
 /* ---- one axis ------------------------------------------------------------------------------- */
@@ -376,11 +377,10 @@ static void write_many(resize *r, const rlx_buffer *to)
     rlx_tir_end_block(t);
 }
 
-/* Axis number `item` of the list; the pass that is last writes the result, if that may hold what is summed. */
-static void resize_axis(resize *r, size_t item, bool last)
+/* Axis number `item` of the list. */
+static void begin_axis(resize *r, size_t item)
 {
     rlx_tir *t = &r->b.t;
-    bool many = r->antialias && r->method != NEAREST;
     int64_t known;
     r->item = item;
     r->axis = r->axes[item];
@@ -389,19 +389,47 @@ static void resize_axis(resize *r, size_t item, bool last)
     if (!rlx_int_literal(r->have, &known) || known < 1)
         rlx_lowering_require(&r->b, rlx_tir_or(t, rlx_tir_gt(t, r->have, number(r, 0)), rlx_tir_eq(t, r->want, number(r, 0))),
                              RLX_ASSERTION_SIZES, "an axis of size 0 cannot be resized");
-    if (move_axis(r, last) || move_evenly(r, last))
+}
+
+/* The pass that is last writes the result, if that may hold what is summed. */
+static void resize_axis(resize *r, size_t item, bool last)
+{
+    begin_axis(r, item);
+    if (move_axis(r, last))
         return;
     fill_tables(r);
-    if (!many) {
+    if (r->method == NEAREST) {
         const rlx_resize_taps taps = { taps_of(r), r->index, r->weight, r->outside, r->fill };
         rlx_resize_axis(&r->pass, r->axis, r->want, &taps, last);
         return;
     }
     r->pass.sizes.at[r->axis] = r->want;
     r->pass.whole = last && r->wide == r->out.dtype;
-    const rlx_buffer *to = r->pass.whole ? r->out.buffer : rlx_tir_alloc(t, "part", r->wide, rlx_lowering_items(&r->pass.sizes));
+    const rlx_buffer *to = r->pass.whole ? r->out.buffer : rlx_tir_alloc(&r->b.t, "part", r->wide, rlx_lowering_items(&r->pass.sizes));
     write_many(r, to);
     r->pass.from = to;
+}
+
+/* Few neighbours each: what they are of all axes, then the passes. */
+static void resize_by_few(resize *r, const size_t *items, const rlx_prim *const *have, const rlx_prim *const *want)
+{
+    rlx_resize_even even[RLX_LOW_RANK];
+    rlx_resize_taps taps[RLX_LOW_RANK];
+    bool is[RLX_LOW_RANK];
+    for (size_t i = 0; i < r->count; i++) {
+        begin_axis(r, items[i]);
+        is[i] = is_even(r, &even[i]);
+        if (!is[i])
+            fill_tables(r);
+        taps[i] = (rlx_resize_taps){ taps_of(r), r->index, r->weight, r->outside, r->fill };
+    }
+    rlx_resize_in_tiles(&r->pass, r->axes, have, want, r->count);
+    for (size_t i = 0; i < r->count; i++) {
+        const size_t axis = r->axes[items[i]];
+        const bool last = i + 1 == r->count;
+        if (!is[i] || !rlx_resize_even_axis(&r->pass, axis, want[items[i]], &even[i], last))
+            rlx_resize_axis(&r->pass, axis, want[items[i]], &taps[i], last);
+    }
 }
 
 /* ---- the call: data, size, scales, roi; attributes axes, method, coordinate_transformation_mode,
@@ -474,7 +502,10 @@ const rlx_prim_func *rlx_lower_resize_axes(rlx_lower_request *l)
         want[i] = r.out.shape.sizes.at[r.axes[i]];
     }
     rlx_resize_order(r.method == NEAREST, have, want, r.count, items);
-    for (size_t i = 0; i < r.count; i++)
-        resize_axis(&r, items[i], i + 1 == r.count);
+    if (r.method != NEAREST && !r.antialias)
+        resize_by_few(&r, items, have, want);
+    else
+        for (size_t i = 0; i < r.count; i++)
+            resize_axis(&r, items[i], i + 1 == r.count);
     return rlx_resize_end(&r.pass);
 }
