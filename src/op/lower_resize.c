@@ -419,7 +419,7 @@ static const rlx_prim_func *resize_by_axis(resize *r, const char *const *names)
     for (size_t k = 0; k < r->n && !moves; k++)
         fill_axis(r, &r->axes[items[k]], names[r->n - 1 - items[k]]);
     if (!moves)
-        rlx_resize_in_tiles(&pass, at, have, want, r->n);
+        rlx_resize_in_tiles(&pass, at, have, want, items, r->n);
     for (size_t k = 0; k < r->n; k++) {
         const size_t i = items[k];
         const bool last = k + 1 == r->n;

@@ -53,8 +53,9 @@ void rlx_resize_order(bool moves, const rlx_prim *const *have, const rlx_prim *c
 void rlx_resize_begin(rlx_resize *r, rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
                       rlx_dtype wide);
 /* What follows is done for a few slices of data at a time, if they are known to be many, and turned: a few stay near, and do not lie a page apart from
- * each other when turned. have, want: sizes of the n axes that change; tables are filled before. */
-void rlx_resize_in_tiles(rlx_resize *r, const size_t *axes, const rlx_prim *const *have, const rlx_prim *const *want, size_t n);
+ * each other when turned. have, want: sizes of the n axes that change, items: their order; tables are filled before. */
+void rlx_resize_in_tiles(rlx_resize *r, const size_t *axes, const rlx_prim *const *have, const rlx_prim *const *want, const size_t *items,
+                         size_t n);
 /* An axis of `have` elements whose places are those `count` of them, if these are a step, or some of places go on in the next ones (0 0 1,
  * 2 2 3, ..), which are copies of what is evenly apart. False: nothing is done. last: as below. */
 bool rlx_resize_moved_axis(rlx_resize *r, size_t axis, const int64_t *elements, int64_t count, int64_t have, bool last);

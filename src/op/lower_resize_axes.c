@@ -423,7 +423,7 @@ static void resize_by_few(resize *r, const size_t *items, const rlx_prim *const 
             fill_tables(r);
         taps[i] = (rlx_resize_taps){ taps_of(r), r->index, r->weight, r->outside, r->fill };
     }
-    rlx_resize_in_tiles(&r->pass, r->axes, have, want, r->count);
+    rlx_resize_in_tiles(&r->pass, r->axes, have, want, items, r->count);
     for (size_t i = 0; i < r->count; i++) {
         const size_t axis = r->axes[items[i]];
         const bool last = i + 1 == r->count;

@@ -4,8 +4,8 @@
 
 /* Slices of so many elements are long; a strip of fewer costs more than to turn what they are cut from. */
 enum { LONG_SLICE = 256, SHORT_SLICE = 16 };
-/* Elements of a tile, at most and about. */
-enum { TILE = 1 << 16 };
+/* Elements of a tile, at most, and of the slices that are turned in it, at least. */
+enum { TILE = 1 << 16, SLICE_OF_TILE = 256 };
 /* Lines so many bytes apart share few places in the cache nearest by. */
 enum { LINES_FALL = 1024 };
 /* Places that go on in the next ones: so many at most, so often at least. */
@@ -330,34 +330,41 @@ static const rlx_prim *stepped(rlx_lowering *b, void *user, const rlx_lowering_l
     return rlx_tir_cast(t, r->out->dtype, element_of(r, &from));
 }
 
-/* The most slices of a tile that divide all of them; 1: there are none. */
-static int64_t slices_of_tile(int64_t slices, int64_t elements)
+/* The most slices of a tile that divide all of them, 0: there are none. shortest: what one of them gives a slice of a turned axis. */
+static int64_t slices_of_tile(int64_t slices, int64_t elements, int64_t shortest)
 {
     int64_t most = elements > 0 ? TILE / elements : 0;
     most = most < slices ? most : slices - 1;
     while (most > 1 && slices % most)
         most--;
-    return most;
+    return most > 1 && most * shortest >= SLICE_OF_TILE ? most : 0;
 }
 
-void rlx_resize_in_tiles(rlx_resize *r, const size_t *axes, const rlx_prim *const *have, const rlx_prim *const *want, size_t n)
+void rlx_resize_in_tiles(rlx_resize *r, const size_t *axes, const rlx_prim *const *have, const rlx_prim *const *want, const size_t *items, size_t n)
 {
     rlx_tir *t = &r->b->t;
     size_t first = r->sizes.n;
-    int64_t slices, from, to, elements = 1;
-    bool turned = false;
-    rlx_lowering_list most = r->sizes;
+    int64_t slices, from, to, elements = 1, shortest = TILE;
+    const rlx_lowering_list whole = r->sizes;
+    rlx_lowering_list most = whole;
     for (size_t i = 0; i < n; i++) {
         if (!rlx_int_literal(have[i], &from) || !rlx_int_literal(want[i], &to))
             return;
         most.at[axes[i]] = from > to ? have[i] : want[i];
         first = axes[i] < first ? axes[i] : first;
-        turned |= is_turned(r, axes[i]);
     }
     for (size_t i = first; i < most.n; i++)
         if (!rlx_int_literal(most.at[i], &from) || !rlx_mul_i64(elements, from, &elements))
             return;
-    if (!turned || first == 0 || !rlx_int_literal(r->sizes.at[first - 1], &slices) || (slices = slices_of_tile(slices, elements)) < 2)
+    for (size_t k = 0; k < n; k++) {
+        const size_t axis = axes[items[k]];
+        const int64_t turned = is_turned(r, axis) ? elements_from(r, first, axis) : TILE;
+        shortest = turned < shortest ? turned : shortest;
+        r->sizes.at[axis] = want[items[k]]; /* for the next one */
+    }
+    r->sizes = whole;
+    if (shortest == TILE || first == 0 || !rlx_int_literal(r->sizes.at[first - 1], &slices) ||
+        !(slices = slices_of_tile(slices, elements, shortest)))
         return;
     rlx_tir_begin_block(t, "tile");
     for (size_t i = 0; i < first; i++) {

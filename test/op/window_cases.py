@@ -440,7 +440,7 @@ def resizing(case, as_float, FLOATS, Text):
             v = np.abs(x * 4 + 9).astype(dtype) if dtype[0] == "u" else (x * 4).astype(dtype)
             both(v, (8, 10), 0.0, dtype, np.trunc, method=method, mode="asymmetric")
     # a few slices at a time: of a batch; rows that would lie on each other; cubic
-    for shape, size in (((2, 6, 5, 7), (4, 9)), ((1, 8, 64, 4), (3, 6)), ((2, 9, 3, 5), (6, 3))):
+    for shape, size in (((2, 6, 5, 7), (4, 9)), ((1, 64, 16, 4), (8, 8)), ((1, 96, 6, 7), (7, 6)), ((2, 128, 4, 4), (3, 5))):
         slices = ((np.arange(math.prod(shape)) * 37 % 101) / 8).reshape(shape).astype(np.float32)
         for method in ("linear", "cubic"):
             case("image.resize2d", [("float32", slices), ("shape", size)], ("float32", resize(slices, size, method)), 2e-5, method=Text(method))
