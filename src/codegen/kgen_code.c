@@ -44,16 +44,34 @@ uint32_t rlx_kgen_new_reg(rlx_kgen *w, unsigned klass, unsigned kind)
     return good && !rlx_kgen_failed(w) ? (uint32_t)w->regs.len - 1 : 0;
 }
 
-uint32_t rlx_kgen_new_strip(rlx_kgen *w, unsigned klass, bool unused)
+/* Strips of floats that hold one number are never anything else, so that chains take the number (runtime/kernel_chain.c); unless there are many. */
+#define MOST_APART (MOST_FRAME / 2)
+
+static uint32_t add_strip(rlx_kgen *w, unsigned klass, bool same)
 {
-    if (!unused && w->free_strips[klass].len)
+    uint32_t reg = rlx_kgen_new_reg(w, klass, RLX_KERNEL_STRIP_REG);
+    if (!rlx_kgen_failed(w))
+        (void)rlx_vec_push(&w->ctx->memory, &w->strips, ((rlx_kgen_strip){ reg, same }));
+    return reg;
+}
+
+uint32_t rlx_kgen_new_strip(rlx_kgen *w, unsigned klass)
+{
+    if (w->free_strips[klass].len)
         return rlx_vec_pop(&w->free_strips[klass]);
     if (w->idle_strips[klass].len)
         return rlx_vec_pop(&w->idle_strips[klass]);
-    uint32_t reg = rlx_kgen_new_reg(w, klass, RLX_KERNEL_STRIP_REG);
-    if (!rlx_kgen_failed(w))
-        (void)rlx_vec_push(&w->ctx->memory, &w->strips, reg);
-    return reg;
+    return add_strip(w, klass, false);
+}
+
+uint32_t rlx_kgen_new_same_strip(rlx_kgen *w, unsigned klass)
+{
+    if (w->same_strips[klass].len)
+        return rlx_vec_pop(&w->same_strips[klass]);
+    const bool apart = klass == RLX_CLASS_F32 && w->frame <= MOST_APART;
+    if (!apart && w->idle_strips[klass].len)
+        return rlx_vec_pop(&w->idle_strips[klass]);
+    return add_strip(w, klass, apart);
 }
 
 void rlx_kgen_free_strip(rlx_kgen *w, uint32_t reg)
@@ -66,11 +84,11 @@ void rlx_kgen_free_strip(rlx_kgen *w, uint32_t reg)
 void rlx_kgen_reset_strips(rlx_kgen *w)
 {
     for (int k = 0; k < RLX_CLASS_COUNT; k++)
-        w->free_strips[k].len = w->idle_strips[k].len = 0;
+        w->free_strips[k].len = w->idle_strips[k].len = w->same_strips[k].len = 0;
     for (size_t i = 0; i < w->strips.len && !rlx_kgen_failed(w); i++) {
-        uint32_t reg = w->strips.data[i];
-        (void)rlx_vec_push(&w->ctx->memory,
-                           &w->idle_strips[w->regs.data[reg] & RLX_KERNEL_CLASS_MASK], reg);
+        const rlx_kgen_strip s = w->strips.data[i];
+        const unsigned klass = w->regs.data[s.reg] & RLX_KERNEL_CLASS_MASK;
+        (void)rlx_vec_push(&w->ctx->memory, s.same ? &w->same_strips[klass] : &w->idle_strips[klass], s.reg);
     }
 }
 

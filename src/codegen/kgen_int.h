@@ -82,6 +82,10 @@ typedef struct rlx_kgen_nest {
     uint32_t part_begin, part_count;
 } rlx_kgen_nest;
 
+typedef RLX_VEC(uint32_t) rlx_kgen_registers;
+/* same: it holds one number in each nest. */
+typedef struct rlx_kgen_strip { uint32_t reg; bool same; } rlx_kgen_strip;
+
 /* A register with the sum of a strip variable and an offset. */
 typedef struct rlx_kgen_start { uint32_t strip, off, at; } rlx_kgen_start;
 
@@ -104,11 +108,12 @@ typedef struct rlx_kgen {
     RLX_VEC(uint64_t) consts;      /* bits */
     RLX_VEC(uint8_t) const_classes;
     rlx_map const_index;           /* class and bits -> index + 1 */
-    /* Strips: given back in the open nest, and not yet used in it. Only the latter can hold a
-     * value from in front of the strip loop. */
-    RLX_VEC(uint32_t) free_strips[RLX_CLASS_COUNT];
-    RLX_VEC(uint32_t) idle_strips[RLX_CLASS_COUNT];
-    RLX_VEC(uint32_t) strips;      /* all of them */
+    /* Strips: given back in the open nest, and not yet used in it; of one number, and not yet used in it. Only those not yet used can hold
+     * a value from in front of the strip loop. */
+    rlx_kgen_registers free_strips[RLX_CLASS_COUNT];
+    rlx_kgen_registers idle_strips[RLX_CLASS_COUNT];
+    rlx_kgen_registers same_strips[RLX_CLASS_COUNT];
+    RLX_VEC(rlx_kgen_strip) strips; /* all of them */
 
     RLX_VEC(rlx_kgen_memo) memos;
     RLX_VEC(uint32_t) load_memos;  /* those that depend on memory */
@@ -137,8 +142,10 @@ RLX_INLINE bool rlx_kgen_failed(const rlx_kgen *w)
 }
 /* kind: 0, RLX_KERNEL_STRIP_REG, RLX_KERNEL_VIEW_REG */
 uint32_t rlx_kgen_new_reg(rlx_kgen *w, unsigned klass, unsigned kind);
-/* one given back; `unused`: not used in this nest */
-uint32_t rlx_kgen_new_strip(rlx_kgen *w, unsigned klass, bool unused);
+/* one given back, if there is any */
+uint32_t rlx_kgen_new_strip(rlx_kgen *w, unsigned klass);
+/* for one number, not used in this nest */
+uint32_t rlx_kgen_new_same_strip(rlx_kgen *w, unsigned klass);
 void rlx_kgen_free_strip(rlx_kgen *w, uint32_t reg);
 /* a nest has ended: all are free and unused */
 void rlx_kgen_reset_strips(rlx_kgen *w);

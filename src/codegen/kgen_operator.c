@@ -159,7 +159,7 @@ static rlx_kgen_value int_call(rlx_kgen *w, enum rlx_tir_intrinsic id, rlx_dtype
 {
     enum rlx_kernel_elem e = rlx_kgen_elem_of(w, t);
     unsigned klass = v[0].klass;
-    bool u64 = e == RLX_ELEM_U64;
+    const bool u64 = e == RLX_ELEM_U64, no_sign = u64 || e == RLX_ELEM_U32; /* the sign bit of what holds it is 0 */
     if (rlx_tir_intrinsics[id].num_args == 2 && v[1].klass != klass)
         return unsupported(w, rlx_tir_intrinsics[id].name, t);
     switch (id) {
@@ -178,12 +178,12 @@ static rlx_kgen_value int_call(rlx_kgen *w, enum rlx_tir_intrinsic id, rlx_dtype
                                                rlx_kgen_literal(w, klass, t, UINT64_MAX)),
                                e);
     case RLX_TIR_shift_left:
-        return u64 ? rlx_kgen_apply(w, RLX_K_SHL_U64, klass, t, v, 2, false, mask)
+        return no_sign ? rlx_kgen_narrow(w, rlx_kgen_apply(w, RLX_K_SHL_U64, klass, t, v, 2, false, mask), e)
                    : rlx_kgen_narrow(
                          w, rlx_kgen_apply(w, RLX_K_SHL_I32 + klass, klass, t, v, 2, true, mask),
                          e);
     case RLX_TIR_shift_right:
-        return u64 ? rlx_kgen_apply(w, RLX_K_SHR_U64, klass, t, v, 2, false, mask)
+        return no_sign ? rlx_kgen_apply(w, RLX_K_SHR_U64, klass, t, v, 2, false, mask)
                    : rlx_kgen_apply(w, RLX_K_SHR_I32 + klass, klass, t, v, 2, true, mask);
     case RLX_TIR_pow:
         return u64 ? rlx_kgen_apply(w, RLX_K_POW_U64, klass, t, v, 2, false, mask)

@@ -539,6 +539,7 @@ static void release_writer(rlx_kgen *w)
     for (int k = 0; k < RLX_CLASS_COUNT; k++) {
         rlx_vec_free(m, &w->free_strips[k]);
         rlx_vec_free(m, &w->idle_strips[k]);
+        rlx_vec_free(m, &w->same_strips[k]);
     }
     rlx_scope_free(&w->ranges);
     rlx_vec_free(m, &w->strips);

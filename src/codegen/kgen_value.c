@@ -17,7 +17,7 @@ int32_t rlx_kgen_floor_level(const rlx_kgen *w, const rlx_node *loaded)
 
 rlx_kgen_value rlx_kgen_dest(rlx_kgen *w, unsigned klass, rlx_dtype dtype, bool wide, int32_t level)
 {
-    uint32_t reg = wide ? rlx_kgen_new_strip(w, klass, false) : rlx_kgen_new_reg(w, klass, 0);
+    uint32_t reg = wide ? rlx_kgen_new_strip(w, klass) : rlx_kgen_new_reg(w, klass, 0);
     return (rlx_kgen_value){
         .reg = reg, .level = level, .klass = (uint8_t)klass, .wide = wide, .dtype = dtype
     };
@@ -38,7 +38,7 @@ rlx_kgen_value rlx_kgen_widen(rlx_kgen *w, rlx_kgen_value v)
     }
     int32_t level = rlx_kgen_later(v.level, w->nest->level);
     strip.level = w->nest->strip_level;
-    strip.reg = rlx_kgen_new_strip(w, v.klass, true);
+    strip.reg = rlx_kgen_new_same_strip(w, v.klass);
     RLX_KGEN_EMIT(w, level, RLX_K_BROADCAST, strip.reg, v.reg, w->nest->extent_reg);
     /* one made in the strip itself is made anew each time: only this use may count on it */
     if (level < w->nest->strip_level)

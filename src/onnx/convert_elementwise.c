@@ -252,7 +252,7 @@ RLX_ONNX_CONVERTER(convert_pow)
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, p, a));
 }
 
-/* Counts of at least the width, and below 0, shift everything out. */
+/* Counts of at least the width, and below 0, shift everything out: of the latter Relax says otherwise. */
 RLX_ONNX_CONVERTER(convert_bit_shift)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *n = rlx_onnx_input(c, 1);
@@ -261,15 +261,16 @@ RLX_ONNX_CONVERTER(convert_bit_shift)
     bool is_signed = rlx_dtype_code(t) == RELAX_DTYPE_INT;
     if (!x || !n)
         return false;
+    if (!is_signed)
+        return rlx_onnx_output(c, 0, rlx_onnx_call2(c, left ? "left_shift" : "right_shift", x, n));
     const rlx_expr *width = rlx_onnx_scalar(c, t, rlx_dtype_bits(t));
     const rlx_expr *zero = rlx_onnx_scalar(c, t, 0);
-    const rlx_expr *far = rlx_onnx_call2(c, "greater_equal", n, width);
-    if (is_signed)
-        far = rlx_onnx_call2(c, "logical_or", far, rlx_onnx_call2(c, "less", n, zero));
+    const rlx_expr *far =
+        rlx_onnx_call2(c, "logical_or", rlx_onnx_call2(c, "greater_equal", n, width), rlx_onnx_call2(c, "less", n, zero));
     const rlx_expr *count = rlx_onnx_where(c, far, zero, n);
     const rlx_expr *y = rlx_onnx_call2(c, left ? "left_shift" : "right_shift", x, count);
     const rlx_expr *gone = zero;
-    if (is_signed && !left)
+    if (!left)
         gone = rlx_onnx_where(c, rlx_onnx_call2(c, "less", x, zero), rlx_onnx_scalar(c, t, -1),
                               zero);
     return rlx_onnx_output(c, 0, rlx_onnx_where(c, far, gone, y));

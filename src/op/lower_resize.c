@@ -407,22 +407,29 @@ static bool is_separable(const resize *r)
 static const rlx_prim_func *resize_by_axis(resize *r, const char *const *names)
 {
     rlx_resize pass;
-    size_t at = 0, items[3];
+    size_t at[3] = { 0 }, items[3];
+    const bool moves = r->method == NEAREST;
     const rlx_prim *have[3], *want[3];
-    for (size_t i = 0; i < r->n; i++)
+    for (size_t i = 0; i < r->n; i++) {
         have[i] = r->axes[i].have, want[i] = r->axes[i].want;
-    rlx_resize_order(r->method == NEAREST, have, want, r->n, items);
-    rlx_resize_begin(&pass, &r->b, &r->x.t, &r->out.t, r->method == NEAREST ? RELAX_VOID : r->wide);
+        (void)find_axis(r, i, &at[i]);
+    }
+    rlx_resize_order(moves, have, want, r->n, items);
+    rlx_resize_begin(&pass, &r->b, &r->x.t, &r->out.t, moves ? RELAX_VOID : r->wide);
+    for (size_t k = 0; k < r->n && !moves; k++)
+        fill_axis(r, &r->axes[items[k]], names[r->n - 1 - items[k]]);
+    if (!moves)
+        rlx_resize_in_tiles(&pass, at, have, want, items, r->n);
     for (size_t k = 0; k < r->n; k++) {
         const size_t i = items[k];
         const bool last = k + 1 == r->n;
         axis *a = &r->axes[i];
-        (void)find_axis(r, i, &at);
-        if (move_axis(r, a, &pass, at, last))
+        if (moves && move_axis(r, a, &pass, at[i], last))
             continue;
-        fill_axis(r, a, names[r->n - 1 - i]);
+        if (moves)
+            fill_axis(r, a, names[r->n - 1 - i]);
         const rlx_resize_taps taps = { r->taps, a->index, a->weight, NULL, 0 };
-        rlx_resize_axis(&pass, at, a->want, &taps, last);
+        rlx_resize_axis(&pass, at[i], a->want, &taps, last);
     }
     return rlx_resize_end(&pass);
 }

@@ -287,6 +287,39 @@ static bool move_axis(resize *r, bool last)
     return elements && rlx_resize_moved_axis(&r->pass, r->axis, elements, want, have, last);
 }
 
+/* Elements and shares of a place as fill_few has them. False: there are no numbers for that. */
+static bool place_few(const resize *r, double have, double want, double o, rlx_resize_even *out)
+{
+    const double x = place_in_numbers(r, have, want, o), base = floor(x);
+    const bool single = r->wide == RELAX_FLOAT32;
+    out->count = 2;
+    out->first = (int64_t)base;
+    for (int k = 0; k < 2; k++) {
+        const double d = fabs(base + k - x), share = d < 1 ? 1 - d : 0;
+        out->weight[k] = single ? (double)(float)share : share;
+    }
+    return base >= 0 && base + 1 < have;
+}
+
+/* Linear shares that are the same everywhere, as where the result is a half or a quarter as long? */
+static bool is_even(const resize *r, rlx_resize_even *out)
+{
+    enum { MOST_PLACES = 1 << 14 };
+    int64_t have, want;
+    rlx_resize_even even, next;
+    if (r->method != LINEAR || r->mode == CROP || r->antialias || r->exclude || r->scales.buffer || !rlx_int_literal(r->have, &have) ||
+        !rlx_int_literal(r->want, &want) || have < 2 || have > MOST_PLACES || want < 1 || have % want || have == want ||
+        !place_few(r, (double)have, (double)want, 0, &even))
+        return false;
+    even.apart = have / want;
+    bool is = even.first + 1 < even.apart;
+    for (int64_t o = 1; o < want && is; o++)
+        is = place_few(r, (double)have, (double)want, (double)o, &next) && next.first == o * even.apart + even.first &&
+             next.weight[0] == even.weight[0] && next.weight[1] == even.weight[1];
+    *out = even;
+    return is;
+}
+
 /* ---- one axis ------------------------------------------------------------------------------- */
 
 static const rlx_prim *data_at(resize *r, const rlx_lowering_list *at, const rlx_prim *i)
@@ -344,11 +377,10 @@ static void write_many(resize *r, const rlx_buffer *to)
     rlx_tir_end_block(t);
 }
 
-/* Axis number `item` of the list; the pass that is last writes the result, if that may hold what is summed. */
-static void resize_axis(resize *r, size_t item, bool last)
+/* Axis number `item` of the list. */
+static void begin_axis(resize *r, size_t item)
 {
     rlx_tir *t = &r->b.t;
-    bool many = r->antialias && r->method != NEAREST;
     int64_t known;
     r->item = item;
     r->axis = r->axes[item];
@@ -357,19 +389,47 @@ static void resize_axis(resize *r, size_t item, bool last)
     if (!rlx_int_literal(r->have, &known) || known < 1)
         rlx_lowering_require(&r->b, rlx_tir_or(t, rlx_tir_gt(t, r->have, number(r, 0)), rlx_tir_eq(t, r->want, number(r, 0))),
                              RLX_ASSERTION_SIZES, "an axis of size 0 cannot be resized");
+}
+
+/* The pass that is last writes the result, if that may hold what is summed. */
+static void resize_axis(resize *r, size_t item, bool last)
+{
+    begin_axis(r, item);
     if (move_axis(r, last))
         return;
     fill_tables(r);
-    if (!many) {
+    if (r->method == NEAREST) {
         const rlx_resize_taps taps = { taps_of(r), r->index, r->weight, r->outside, r->fill };
         rlx_resize_axis(&r->pass, r->axis, r->want, &taps, last);
         return;
     }
     r->pass.sizes.at[r->axis] = r->want;
     r->pass.whole = last && r->wide == r->out.dtype;
-    const rlx_buffer *to = r->pass.whole ? r->out.buffer : rlx_tir_alloc(t, "part", r->wide, rlx_lowering_items(&r->pass.sizes));
+    const rlx_buffer *to = r->pass.whole ? r->out.buffer : rlx_tir_alloc(&r->b.t, "part", r->wide, rlx_lowering_items(&r->pass.sizes));
     write_many(r, to);
     r->pass.from = to;
+}
+
+/* Few neighbours each: what they are of all axes, then the passes. */
+static void resize_by_few(resize *r, const size_t *items, const rlx_prim *const *have, const rlx_prim *const *want)
+{
+    rlx_resize_even even[RLX_LOW_RANK];
+    rlx_resize_taps taps[RLX_LOW_RANK];
+    bool is[RLX_LOW_RANK];
+    for (size_t i = 0; i < r->count; i++) {
+        begin_axis(r, items[i]);
+        is[i] = is_even(r, &even[i]);
+        if (!is[i])
+            fill_tables(r);
+        taps[i] = (rlx_resize_taps){ taps_of(r), r->index, r->weight, r->outside, r->fill };
+    }
+    rlx_resize_in_tiles(&r->pass, r->axes, have, want, items, r->count);
+    for (size_t i = 0; i < r->count; i++) {
+        const size_t axis = r->axes[items[i]];
+        const bool last = i + 1 == r->count;
+        if (!is[i] || !rlx_resize_even_axis(&r->pass, axis, want[items[i]], &even[i], last))
+            rlx_resize_axis(&r->pass, axis, want[items[i]], &taps[i], last);
+    }
 }
 
 /* ---- the call: data, size, scales, roi; attributes axes, method, coordinate_transformation_mode,
@@ -442,7 +502,10 @@ const rlx_prim_func *rlx_lower_resize_axes(rlx_lower_request *l)
         want[i] = r.out.shape.sizes.at[r.axes[i]];
     }
     rlx_resize_order(r.method == NEAREST, have, want, r.count, items);
-    for (size_t i = 0; i < r.count; i++)
-        resize_axis(&r, items[i], i + 1 == r.count);
+    if (r.method != NEAREST && !r.antialias)
+        resize_by_few(&r, items, have, want);
+    else
+        for (size_t i = 0; i < r.count; i++)
+            resize_axis(&r, items[i], i + 1 == r.count);
     return rlx_resize_end(&r.pass);
 }

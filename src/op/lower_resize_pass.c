@@ -4,6 +4,10 @@
 
 /* Slices of so many elements are long; a strip of fewer costs more than to turn what they are cut from. */
 enum { LONG_SLICE = 256, SHORT_SLICE = 16 };
+/* Elements of a tile, at most, and of the slices that are turned in it, at least. */
+enum { TILE = 1 << 16, SLICE_OF_TILE = 256 };
+/* Lines so many bytes apart share few places in the cache nearest by. */
+enum { LINES_FALL = 1024 };
 /* Places that go on in the next ones: so many at most, so often at least. */
 enum { MOST_PLACES = 8, FEW_GROUPS = 4 };
 
@@ -29,7 +33,7 @@ void rlx_resize_order(bool moves, const rlx_prim *const *have, const rlx_prim *c
 void rlx_resize_begin(rlx_resize *r, rlx_lowering *b, const rlx_lowering_tensor *x, const rlx_lowering_tensor *out,
                       rlx_dtype wide)
 {
-    *r = (rlx_resize){ .b = b, .from = x->buffer, .sizes = x->shape.sizes, .out = out, .wide = wide };
+    *r = (rlx_resize){ .b = b, .data = x->buffer, .from = x->buffer, .sizes = x->shape.sizes, .out = out, .wide = wide };
     for (size_t i = 0; i < r->sizes.n; i++)
         r->order[i] = i;
 }
@@ -68,15 +72,38 @@ static void open_arranged(rlx_resize *r, const char *name, const size_t *order, 
         at->at[order[i]] = places.at[i];
 }
 
+/* Indices in all of data, or of the result. */
+static rlx_lowering_list in_whole(rlx_resize *r, const rlx_lowering_list *at)
+{
+    rlx_lowering_list out = *at;
+    for (size_t i = 0; i < out.n; i++)
+        out.at[i] = r->begin[i] ? rlx_tir_add(&r->b->t, r->begin[i], at->at[i]) : at->at[i];
+    return out;
+}
+
 static const rlx_prim *element_of(rlx_resize *r, const rlx_lowering_list *at)
 {
-    rlx_lowering_list placed = arranged(r->order, at);
+    const rlx_lowering_list all = r->from == r->data ? in_whole(r, at) : *at, placed = arranged(r->order, &all);
     return rlx_tir_load(&r->b->t, r->from, rlx_lowering_items(&placed));
 }
 
+/* Stores along the axes in this order, or to the result. */
+static void store_element(rlx_resize *r, const rlx_buffer *to, const size_t *order, const rlx_lowering_list *at, const rlx_prim *v)
+{
+    const rlx_lowering_list all = to == r->out->buffer ? in_whole(r, at) : *at, placed = arranged(order, &all);
+    rlx_tir_store(&r->b->t, to, rlx_lowering_items(&placed), v);
+}
+
+/* Rows of a tile that would lie on each other in the cache have one slice more, which nothing touches. */
 static const rlx_buffer *alloc_arranged(rlx_resize *r, const char *name, rlx_dtype dtype, const size_t *order)
 {
     rlx_lowering_list sizes = arranged(order, &r->sizes);
+    int64_t row = rlx_dtype_bits(dtype) / 8, n;
+    for (size_t i = 1; i < sizes.n && r->tiled; i++)
+        row *= rlx_int_literal(sizes.at[i], &n) ? n : 0;
+    for (size_t i = 1; i < sizes.n && r->tiled && row && row % LINES_FALL == 0; i++)
+        if (order[i] == r->cut && rlx_int_literal(sizes.at[i], &n))
+            sizes.at[i] = number(r, n + 1);
     return rlx_tir_alloc(&r->b->t, name, dtype, rlx_lowering_items(&sizes));
 }
 
@@ -114,8 +141,7 @@ static void turn(rlx_resize *r, const size_t *order)
         return;
     const rlx_buffer *to = alloc_arranged(r, "turned", r->from->dtype, order);
     open_arranged(r, "turn", order, &r->sizes, &at);
-    rlx_lowering_list placed = arranged(order, &at);
-    rlx_tir_store(&r->b->t, to, rlx_lowering_items(&placed), element_of(r, &at));
+    store_element(r, to, order, &at, element_of(r, &at));
     rlx_tir_end_block(&r->b->t);
     r->from = to;
     memcpy(r->order, order, r->sizes.n * sizeof *order);
@@ -157,13 +183,65 @@ static bool has_steps(const rlx_resize *r)
     return has;
 }
 
+static void keep_order(size_t *order)
+{
+    for (size_t i = 0; i < RLX_LOW_RANK; i++)
+        order[i] = i;
+}
+
+/* The planes of elements `apart` from each other along the axis. */
+static const rlx_buffer *copy_planes(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_even *even)
+{
+    rlx_tir *t = &r->b->t;
+    rlx_lowering_list sizes = { .at = { number(r, even->count) }, .n = r->sizes.n + 1 }, at, from = { .n = r->sizes.n };
+    for (size_t i = 0; i < r->sizes.n; i++)
+        sizes.at[i + 1] = i == axis ? want : r->sizes.at[i];
+    const rlx_buffer *to = rlx_tir_alloc(t, "planes", r->from->dtype, rlx_lowering_items(&sizes));
+    rlx_lowering_open(r->b, "planes", &sizes, &at);
+    memcpy(from.at, at.at + 1, from.n * sizeof *from.at);
+    from.at[axis] = rlx_tir_add(t, rlx_tir_mul(t, from.at[axis], number(r, even->apart)), rlx_tir_add(t, number(r, even->first), at.at[0]));
+    rlx_tir_store(t, to, rlx_lowering_items(&at), element_of(r, &from));
+    rlx_tir_end_block(t);
+    return to;
+}
+
+bool rlx_resize_even_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_even *even, bool last)
+{
+    rlx_tir *t = &r->b->t;
+    rlx_lowering_list at;
+    size_t order[RLX_LOW_RANK];
+    const int64_t row = elements_from(r, axis, axis);
+    if (r->sizes.n == RLX_LOW_RANK || r->wide == RELAX_VOID)
+        return false;
+    keep_order(order);
+    turn(r, order);
+    const rlx_buffer *planes = row && row < LONG_SLICE ? copy_planes(r, axis, want, even) : NULL;
+    last = last && !has_steps(r);
+    r->sizes.at[axis] = want;
+    r->whole = last;
+    const rlx_buffer *to = last ? r->out->buffer : alloc_arranged(r, "part", r->wide, order);
+    open_arranged(r, r->b->l->name.data, order, &r->sizes, &at);
+    const rlx_prim *sum = NULL;
+    for (int k = 0; k < even->count; k++) {
+        rlx_lowering_list plane = { .at = { number(r, k) }, .n = at.n + 1 }, from = at;
+        memcpy(plane.at + 1, at.at, at.n * sizeof *at.at);
+        from.at[axis] = rlx_tir_add(t, rlx_tir_mul(t, at.at[axis], number(r, even->apart)), number(r, even->first + k));
+        const rlx_prim *v = planes ? rlx_tir_load(t, planes, rlx_lowering_items(&plane)) : element_of(r, &from);
+        v = rlx_tir_mul(t, rlx_tir_cast(t, r->wide, v), rlx_tir_float(t, r->wide, even->weight[k]));
+        sum = sum ? rlx_tir_add(t, sum, v) : v;
+    }
+    store_element(r, to, order, &at, sum);
+    rlx_tir_end_block(t);
+    r->from = to;
+    return true;
+}
+
 void rlx_resize_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_taps *taps, bool last)
 {
     rlx_lowering_list at;
     size_t order[RLX_LOW_RANK];
     const bool turned = is_turned(r, axis);
-    for (size_t i = 0; i < r->sizes.n && !turned; i++)
-        order[i] = i;
+    keep_order(order);
     if (turned)
         order_with(r, axis, order);
     turn(r, order);
@@ -173,8 +251,7 @@ void rlx_resize_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx
     const rlx_buffer *to = r->whole ? r->out->buffer
                                     : alloc_arranged(r, "part", last || !taps->weight ? r->out->dtype : r->wide, order);
     open_arranged(r, r->b->l->name.data, order, &r->sizes, &at);
-    rlx_lowering_list placed = arranged(order, &at);
-    rlx_tir_store(&r->b->t, to, rlx_lowering_items(&placed), blended(r, &at, axis, taps));
+    store_element(r, to, order, &at, blended(r, &at, axis, taps));
     rlx_tir_end_block(&r->b->t);
     r->from = to;
 }
@@ -253,7 +330,70 @@ static const rlx_prim *stepped(rlx_lowering *b, void *user, const rlx_lowering_l
     return rlx_tir_cast(t, r->out->dtype, element_of(r, &from));
 }
 
+/* The most slices of a tile that divide all of them, 0: there are none. shortest: what one of them gives a slice of a turned axis. */
+static int64_t slices_of_tile(int64_t slices, int64_t elements, int64_t shortest)
+{
+    int64_t most = elements > 0 ? TILE / elements : 0;
+    most = most < slices ? most : slices - 1;
+    while (most > 1 && slices % most)
+        most--;
+    return most > 1 && most * shortest >= SLICE_OF_TILE ? most : 0;
+}
+
+void rlx_resize_in_tiles(rlx_resize *r, const size_t *axes, const rlx_prim *const *have, const rlx_prim *const *want, const size_t *items, size_t n)
+{
+    rlx_tir *t = &r->b->t;
+    size_t first = r->sizes.n;
+    int64_t slices, from, to, elements = 1, shortest = TILE;
+    const rlx_lowering_list whole = r->sizes;
+    rlx_lowering_list most = whole;
+    for (size_t i = 0; i < n; i++) {
+        if (!rlx_int_literal(have[i], &from) || !rlx_int_literal(want[i], &to))
+            return;
+        most.at[axes[i]] = from > to ? have[i] : want[i];
+        first = axes[i] < first ? axes[i] : first;
+    }
+    for (size_t i = first; i < most.n; i++)
+        if (!rlx_int_literal(most.at[i], &from) || !rlx_mul_i64(elements, from, &elements))
+            return;
+    for (size_t k = 0; k < n; k++) {
+        const size_t axis = axes[items[k]];
+        const int64_t turned = is_turned(r, axis) ? elements_from(r, first, axis) : TILE;
+        shortest = turned < shortest ? turned : shortest;
+        r->sizes.at[axis] = want[items[k]]; /* for the next one */
+    }
+    r->sizes = whole;
+    if (shortest == TILE || first == 0 || !rlx_int_literal(r->sizes.at[first - 1], &slices) ||
+        !(slices = slices_of_tile(slices, elements, shortest)))
+        return;
+    rlx_tir_begin_block(t, "tile");
+    for (size_t i = 0; i < first; i++) {
+        const bool cut = i + 1 == first;
+        r->begin[i] = rlx_tir_spatial(t, "i", cut ? rlx_tir_floor_div(t, r->sizes.at[i], number(r, slices)) : r->sizes.at[i]);
+        r->begin[i] = cut ? rlx_tir_mul(t, r->begin[i], number(r, slices)) : r->begin[i];
+        r->sizes.at[i] = number(r, cut ? slices : 1);
+    }
+    r->tiled = true;
+    r->cut = first - 1;
+}
+
+static const rlx_prim_func *end_tiles(rlx_resize *r)
+{
+    rlx_lowering_list at;
+    size_t order[RLX_LOW_RANK];
+    keep_order(order);
+    if (!r->whole) {
+        open_arranged(r, r->b->l->name.data, order, &r->sizes, &at);
+        store_element(r, r->out->buffer, order, &at, rlx_tir_cast(&r->b->t, r->out->dtype, element_of(r, &at)));
+        rlx_tir_end_block(&r->b->t);
+    }
+    rlx_tir_end_block(&r->b->t);
+    return rlx_lowering_end(r->b);
+}
+
 const rlx_prim_func *rlx_resize_end(rlx_resize *r)
 {
+    if (r->tiled)
+        return end_tiles(r);
     return r->whole ? rlx_lowering_end(r->b) : rlx_lowering_mapped(r->b, r->out, stepped, r);
 }

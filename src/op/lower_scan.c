@@ -78,10 +78,8 @@ static void scan_element(scan *s, const place *p)
     const rlx_prim *x = rlx_tir_load(t, s->from, p->element);
     bool to_bool = rlx_dtype_is_bool(s->wide) && !rlx_dtype_is_bool(s->x.dtype);
     x = to_bool ? rlx_tir_ne(t, x, rlx_tir_number(t, s->x.dtype, 0)) : rlx_tir_cast(t, s->wide, x);
-    if (s->exclusive) {
-        x = rlx_tir_let(t, "x", x);
+    if (s->exclusive)
         give(s, p);
-    }
     rlx_tir_store(t, s->so_far, p->inner, joined(s, rlx_tir_load(t, s->so_far, p->inner), x));
     if (!s->exclusive)
         give(s, p);

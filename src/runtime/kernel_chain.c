@@ -418,11 +418,12 @@ static bool is_long(const finding *f)
     return true;
 }
 
+/* Who reads registers, and which of them are laid, is known of one block alone. */
 static void forget_readers(finding *f)
 {
     for (size_t i = 0; i < f->count; i++)
         for (int written = 0; written < 2; written++)
-            FOR_REGISTERS(f, f->order[i], written, r) f->reader[r] = 0;
+            FOR_REGISTERS(f, f->order[i], written, r) f->reader[r] = 0, f->flags[r] &= ~(uint32_t)IS_LAID;
 }
 
 static void chain_block(finding *f)

@@ -12,8 +12,14 @@
  *     for i:  Z[i] = if_then_else(i % 2 == 0, X[i // 2], 0)       ->    for i:  Z[i] = 0
  *                                                                       for i < (n + 1) // 2:  Z[i * 2] = X[i]
  *
- *     for i, j:  M[i, j] = if_then_else(j <= i, X[i, j], 0)     ->    for i, j:  M[i, j] = 0
- *                                                                       for i:  for j < min(n, i + 1):  M[i, j] = X[i, j]
+ *     for i, j:  M[i, j] = if_then_else(j <= i, f(X), 0)        ->    for i, j:  M[i, j] = 0
+ *                                                                       for i:  for j < min(n, i + 1):  M[i, j] = f(X)
+ *
+ *     for i, j:  M[i, j] = if_then_else(j <= i, X[i, j], 0)     ->    for i, j:  M[i, j] = X[i, j]
+ *                                                                       for i:  for j < n - i - 1:  M[i, j + i + 1] = 0
+ *
+ *     for i, j:  D[i, j] = if_then_else(j == i, 1, 0)           ->    for i, j:  D[i, j] = 0
+ *                                                                       for i < min(n, m):  D[i, i] = 1
  *
  * Compilers pad, join, spread and mask tensors so. As boxes these are copies without a question for each element, and windows over what is padded are
  * what they are elsewhere. Each place is stored by one iteration, so that what is stored last is what was chosen.
@@ -23,8 +29,9 @@
 
 enum { MOST_BOXES = 16, SHORTEST_RUN = 16 };
 
-/* Where a loop runs; NULL: no bound. int64. step: 0, or at multiples of that only, and everywhere else. */
-typedef struct bounds { const rlx_prim *low, *high; int64_t step; } bounds;
+/* Where a loop runs; NULL: no bound. int64. step: 0, or at multiples of that only, and everywhere else. only: NULL, or what it is alone, which
+ * another loop says. */
+typedef struct bounds { const rlx_prim *low, *high; int64_t step; const rlx_prim *only; } bounds;
 
 typedef struct guarded {
     rlx_context *ctx;
@@ -32,6 +39,7 @@ typedef struct guarded {
     const rlx_nest_plan *plan;
     bounds at[RLX_PLAN_MAX_NEST];    /* where the condition holds */
     bool outer[RLX_PLAN_MAX_NEST];   /* bounds hang on the loop, which therefore stands around the others */
+    bool hangs;                      /* on any */
     size_t num_bounds;
     int last;                        /* loop of the bound that was met last */
     bool is_high;                    /* and it is one above */
@@ -95,6 +103,31 @@ static int bounded_loop(const guarded *g, const int64_t *step)
     return loop >= 0 && (step[loop] == 1 || step[loop] == -1) && !g->outer[loop] ? loop : -1;
 }
 
+/* The one loop that another one hangs on, by 1; -1: there are more, or it is bounded already. */
+static int only_outer(const guarded *g, const int64_t *step, int loop)
+{
+    int found = -1;
+    for (int i = 0; i < loop; i++)
+        if (step[i])
+            found = found < 0 && (step[i] == 1 || step[i] == -1) && !g->outer[i] && !g->at[i].step && !g->at[i].only ? i : (int)g->plan->count;
+    return found < (int)g->plan->count ? found : -1;
+}
+
+/* step[loop] * v + step[outer] * u + rest == 0: v is what u says, and u is where v can be that. */
+static bool take_diagonal(guarded *g, int loop, int outer, const int64_t *step, const rlx_prim *rest)
+{
+    rlx_context *ctx = g->ctx;
+    const rlx_nest_loop *v = &g->plan->loops[loop], *u = &g->plan->loops[outer];
+    const bool rises = step[loop] != step[outer];
+    const rlx_prim *zero = rlx_int64(ctx, 0), *away = !rest ? NULL : step[loop] > 0 ? rlx_fold_sub(ctx, zero, rest) : rest,
+                   *least = away && v->min ? rlx_fold_sub(ctx, away, rlx_fold_cast(ctx, RELAX_INT64, v->min)) : NULL; /* v - v->min is u or -u, and this */
+    if (!least || g->at[loop].only || g->at[loop].low || g->at[loop].high)
+        return false;
+    g->at[loop].only = rlx_plan_add_product(ctx, away, u->var, rlx_int64(ctx, rises ? 1 : -1));
+    return g->at[loop].only && note_bound(g, outer, !rises, rlx_fold_sub(ctx, zero, least), true) &&
+           note_bound(g, outer, rises, rlx_fold_sub(ctx, least, rlx_fold_cast(ctx, RELAX_INT64, v->extent)), false);
+}
+
 /* A comparison of loops with what is known: one of them is bounded. */
 static bool take_comparison(guarded *g, const rlx_prim *cond)
 {
@@ -121,12 +154,15 @@ static bool take_comparison(guarded *g, const rlx_prim *cond)
     }
     const int loop = bounded_loop(g, step);
     const rlx_prim *rest = rlx_fold_sub(ctx, rlx_fold_cast(ctx, RELAX_INT64, side[0].base), rlx_fold_cast(ctx, RELAX_INT64, side[1].base));
+    const int one = equal ? only_outer(g, step, loop) : -1;
+    if (one >= 0)
+        return take_diagonal(g, loop, one, step, rest);
     for (int i = 0; i < loop; i++) {
         if (!step[i])
             continue;
         if (g->at[i].low || g->at[i].high || g->at[i].step || (rlx_int_literal(g->plan->loops[loop].extent, &run) && run < SHORTEST_RUN))
             return false;
-        g->outer[i] = true;
+        g->outer[i] = g->hangs = true;
         rest = rlx_plan_add_product(ctx, rest, vars[i], rlx_int64(ctx, step[i]));
     }
     if (loop < 0 || !rest)
@@ -152,7 +188,9 @@ static bool take_condition(guarded *g, const rlx_prim *cond)
         }
     }
     for (size_t i = 0; i < g->plan->count; i++)
-        if ((g->at[i].step || g->outer[i]) && (g->at[i].low || g->at[i].high))
+        if ((g->at[i].step || g->outer[i] || g->at[i].only) && (g->at[i].low || g->at[i].high))
+            return false;
+        else if (g->at[i].only && (g->at[i].step || g->outer[i]))
             return false;
     return true;
 }
@@ -176,7 +214,7 @@ static const rlx_stmt *with_loops(const guarded *g, bool apart, bool inner, cons
 {
     for (size_t i = g->plan->count; i-- > 0 && body;) {
         const rlx_for_stmt *old = g->loops[i];
-        if ((apart && g->outer[i]) != inner)
+        if (extent[i] && (apart && g->outer[i]) != inner)
             body = rlx_for(g->ctx, rlx_as_prim_var(old->loop_var), old->min, rlx_fold_cast(g->ctx, rlx_prim_dtype(old->loop_var), extent[i]),
                            old->for_kind, body, old->place);
     }
@@ -199,6 +237,9 @@ static const rlx_stmt *in_bounds(const guarded *g, const bounds *at, const rlx_p
     r.user = (void *)g;
     for (size_t i = 0; i < g->plan->count && ok; i++) {
         const rlx_nest_loop *l = &g->plan->loops[i];
+        extent[i] = NULL;
+        if (at[i].only)
+            continue;
         if (at[i].step) {
             const rlx_prim *var = rlx_fold_mul(ctx, l->var, rlx_int(ctx, rlx_prim_dtype(l->var), at[i].step));
             extent[i] = rlx_ceil_div(ctx, l->extent, at[i].step);
@@ -219,12 +260,29 @@ static const rlx_stmt *in_bounds(const guarded *g, const bounds *at, const rlx_p
                        *now = first ? rlx_fold_add(ctx, l->var, first) : l->var;
         ok = extent[i] && now && (low == l->min || (first && rlx_ptrmap_put(&r.map, l->var, (uintptr_t)now)));
     }
+    for (size_t i = 0; i < g->plan->count && ok; i++) { /* in terms of loops that run now */
+        const rlx_prim *is = at[i].only ? rlx_rewrite(&r, at[i].only) : NULL;
+        is = is ? rlx_fold_cast(ctx, rlx_prim_dtype(g->plan->loops[i].var), is) : NULL;
+        ok = !at[i].only || (is && rlx_ptrmap_put(&r.map, g->plan->loops[i].var, (uintptr_t)is));
+    }
     const rlx_stmt *body = ok && !*none ? rlx_store(ctx, rlx_as_buffer(s->buffer), value, s->indices, s->num_indices, s->place) : NULL;
     body = body ? rlx_rewrite(&r, body) : NULL;
     rlx_rewriter_free(&r);
     body = with_loops(g, bounded, true, extent, body);
     body = with_loops(g, bounded, false, extent, body);
     return body ? rlx_copy_fresh(ctx, body) : NULL;
+}
+
+/* Is the value, chosen in part of each row, an element at the very place of one like it? A copy of all of them is faster than one of each row. */
+static bool is_row_of_copy(const guarded *g, const rlx_prim *value)
+{
+    const rlx_buffer_store *s = (const rlx_buffer_store *)g->plan->body;
+    const rlx_buffer_load *l = rlx_as_buffer_load(value);
+    const rlx_buffer *to = rlx_as_buffer(s->buffer), *from = l ? rlx_as_buffer(l->buffer) : NULL;
+    bool is = from && !l->predicate && from->num_shape == to->num_shape && g->num_bounds == 1 && g->hangs;
+    for (size_t i = 0; i < to->num_shape && is; i++)
+        is = from->shape[i] == to->shape[i] && l->indices[i] == s->indices[i];
+    return is;
 }
 
 /* A nest of one store, all of whose loops each place tells apart, and which loads nothing of what it stores. */
@@ -268,22 +326,24 @@ static size_t split_nest(rlx_context *ctx, const rlx_for_stmt *nest, const rlx_s
     for (size_t i = 0; i < plan.count && guard; i++, s = ((const rlx_for_stmt *)s)->body)
         g.loops[i] = (const rlx_for_stmt *)s;
     if (guard) {
-        bounds all[RLX_PLAN_MAX_NEST] = { { .step = 0 } };
-        if (!is_number(other)) {
-            bounds *b = &all[g.last];
-            *b = g.is_high ? (bounds){ .low = g.at[g.last].high } : (bounds){ .high = g.at[g.last].low };
+        const bool rows = is_number(other) && is_row_of_copy(&g, then);
+        bounds all[RLX_PLAN_MAX_NEST] = { { .step = 0 } }, *inner = rows ? all : g.at, *outer = rows ? g.at : all;
+        if (rows || !is_number(other)) {
+            const bounds b = g.at[g.last];
+            outer[g.last] = g.is_high ? (bounds){ .low = b.high } : (bounds){ .high = b.low };
         }
         g.inside = true;
-        const rlx_stmt *inside = in_bounds(&g, g.at, then, &none);
+        const rlx_stmt *inside = in_bounds(&g, inner, then, &none);
         bool never = none;
         g.inside = false;
-        const rlx_stmt *outside = in_bounds(&g, all, other, &none);
+        const rlx_stmt *outside = in_bounds(&g, outer, other, &none);
+        const bool last = rows || !is_number(other);
         guard = (inside || never) && (outside || none);
-        if (guard && is_number(other) && outside)
+        if (guard && !last && outside)
             out[count++] = outside;
         if (guard && inside)
             out[count++] = inside;
-        if (guard && !is_number(other) && outside)
+        if (guard && last && outside)
             out[count++] = outside;
     }
     rlx_nest_plan_free(ctx, &plan);

@@ -491,6 +491,17 @@ typedef struct replacing {
     bool any;
 } replacing;
 
+/* Short rows that were copied so that a long strip reads several of them at once. */
+static bool is_in_planes(const replacing *r, const rlx_pointwise *from, const rlx_node *memory)
+{
+    size_t loads = 0;
+    if (from->form != RLX_PLAN_COPY || from->strip >= SHORT_COPY || r->p->strip < LONG_STRIP || only_moves(r->p))
+        return false;
+    for (size_t i = 0; i < r->loads->len; i++)
+        loads += rlx_plan_memory(r->loads->data[i].load->buffer) == memory;
+    return loads > 1;
+}
+
 /* May the load become what was stored there? */
 static bool may_replace(const replacing *r, const rlx_point_load *l, const rlx_pointwise *from, size_t slot_at,
                         const rlx_point_store *s)
@@ -501,7 +512,7 @@ static bool may_replace(const replacing *r, const rlx_point_load *l, const rlx_p
     uintptr_t readers = rlx_number_in(&x->readers, memory);
     bool leaf = is_leaf(s->value), once = reads_each_once(x->ctx, r->p, l->load);
     if (!s->whole || !l->sure || l->load->num_indices != s->num_indices || !is_private(x, memory) || from->transposes || repeats_for(x->ctx, from, r->p) ||
-        is_identity(x->ctx, from, r->p, s, l->load))
+        is_in_planes(r, from, memory) || is_identity(x->ctx, from, r->p, s, l->load))
         return false;
     if (!leaf && !(once && (readers == 1 || (readers <= MOST_AGAIN && is_cheap(x->ctx, s->value)))))
         return false;

@@ -411,10 +411,19 @@ static bool is_empty(const rlx_nest_plan *n)
     return false;
 }
 
-/* Rows that are as long as a panel is wide, but lie apart, are rather a box. */
-static bool is_row_apart(const rlx_plan_pack *k)
+/* Rows that are as long as a panel is wide, but lie apart, are rather a box; so are whole ones of elements that lie side by side neither along
+ * them nor from one to the next, but along another loop. */
+static bool is_rather_box(const rlx_nest_plan *n)
 {
-    return k->depth[0] < 0 && k->depth[1] < 0 && k->depth[2] < 0 && k->four < 0;
+    const rlx_plan_pack *k = &n->pack;
+    bool along = false;
+    for (size_t i = 0; i < n->count; i++)
+        along |= (int)i != k->lane && rlx_plan_is_unit(&n->accesses.data[1], (int)i);
+    const int depth = k->depth[2] >= 0 ? 2 : k->depth[1] >= 0 ? 1 : 0;
+    if (k->four >= 0 || k->depth[depth] < 0)
+        return k->four < 0;
+    return along && rlx_is_int_value(k->lanes, k->panel) && !rlx_is_int_value(k->low, 1) && !rlx_is_int_value(k->low, 2) &&
+           !rlx_is_int_value(k->depth_stride[depth], 1);
 }
 
 /* ---- may the loops be reordered? ------------------------------------------------------------ */
@@ -959,7 +968,7 @@ static enum rlx_plan_reason plan_body(planner *p)
         return RLX_PLAN_NO_REASON;
     }
     if (why == RLX_PLAN_NO_UPDATE && rlx_plan_packing(p->ctx, p->scope, n) &&
-        !(is_row_apart(&n->pack) && rlx_plan_copying(p->ctx, n, 0))) {
+        !(is_rather_box(n) && rlx_plan_copying(p->ctx, n, 0))) {
         n->loops[n->pack.lane].role = RLX_PLAN_LANE;
         for (int i = 0; i < 3; i++)
             if (n->pack.depth[i] >= 0)

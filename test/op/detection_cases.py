@@ -80,6 +80,17 @@ def add(case, Text):
         picked = [np.ceil((np.arange(want) + 0.5) * have / want - 1).clip(0).astype(int) for have, want in zip(photo.shape[1:], sizes)]
         case("image.resize", [("uint8", photo), ("shape", sizes)], ("uint8", photo[:, picked[0]][:, :, picked[1]][..., picked[2]]), 0.0, axes=[1, 2, 3],
              method=Text("nearest_neighbor"))
+    # linear shares that are the same everywhere: a half, a third (whose second share is 0, an operand all the same), a quarter; long rows, short ones
+    for planes, rows, columns in ((6, 8, 12), (2, 4, 276)):
+        wide = (np.arange(planes * rows * columns) % 97).reshape(2, planes // 2, rows, columns).astype(np.float32)
+        wide[1, -1, 2, 5] = float("inf")
+        in_pairs = lambda v: (v[..., ::2] + v[..., 1::2]) / 2
+        turned = lambda v: v.swapaxes(2, 3)
+        case("image.resize", [("float32", wide), ("shape", (rows // 2, columns // 2))], ("float32", turned(in_pairs(turned(in_pairs(wide))))), 0.0, axes=[2, 3])
+        case("image.resize", [("float32", wide), ("shape", (columns // 3,))], ("float32", wide[..., 1::3] + wide[..., 2::3] * 0), 0.0, axes=[3])
+        case("image.resize", [("float32", wide), ("shape", (rows // 4, columns // 2))], ("float32", turned(turned(wide[..., ::2] + wide[..., 1::2] * 0)[..., ::4] + turned(wide[..., ::2] + wide[..., 1::2] * 0)[..., 1::4] * 0)), 0.0,
+             axes=[2, 3], coordinate_transformation_mode=Text("asymmetric"))
+        case("image.resize", [("float32", wide), ("shape", (columns // 4,))], ("float32", (wide[..., 1::4] + wide[..., 2::4]) / 2), 0.0, axes=[3])
     shares = np.array([[4, 3, 1, 0], [0, 1, 3, 4]]) / 8
     case("image.resize", [("float32", x), ("shape", (2,))], ("float32", np.einsum("ij,ncjw->nciw", shares, x)), 1e-6, axes=[2], antialias=True)
     case("image.resize", [("float32", x), ("shape", (2,)), ("float64", np.ones(1)), ("float64", np.array([0.5, 2]))], ("float32", np.stack([x[..., 1, :] / 2 + x[..., 2, :] / 2, x[..., 0, :] * 0 + 9], 2)), 1e-6,

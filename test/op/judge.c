@@ -64,7 +64,7 @@ typedef struct row {
 #define ROW(name, ours) { #name, JUDGE, ours, exact_##name, name, rlx_##name##_f32, NULL, NULL },
 #define JUDGED(name, ours) { #name, JUDGE, ours, exact_##name, judge_##name, rlx_##name##_f32, NULL, NULL },
 #define ROW2(name, ours) { #name, JUDGE, ours, exact_##name, NULL, NULL, name, rlx_##name##_f32 },
-#define OF_C(name) { #name, 0, 0, exact_##name, NULL, NULL, name, name##f },
+#define OF_C(name) { #name, 0, 0, exact_##name, NULL, NULL, name, rlx_##name##_f32 },
 static const row rows[] = {
     ROW(exp, 1.02)    ROW(exp2, 1.4)    ROW(exp10, 1.4)   ROW(log, 0.9)     ROW(log2, 0.51)   ROW(log10, 0.51)
     ROW(log1p, 0.51)  ROW(sin, 1.7)     ROW(cos, 1.7)     ROW(tan, 0.51)    ROW(asin, 0.51)   ROW(acos, 0.51)

@@ -471,6 +471,31 @@ static void halves_in_runs(void **state)
     }
 }
 
+/* Remainders that float64 has, and those that it has not: quotients at and beside integers, close exponents, the least normal number, the last
+ * quotient of 27 bits. Bits are those of fmodf. */
+static void remainders(void **state)
+{
+    const size_t rounds = getenv("RELAX_LONG") ? 100000 : 1000;
+    float a[STRIP], b[STRIP], got[STRIP];
+    for (size_t round = 0; round < rounds; round++) {
+        for (size_t i = 0; i < STRIP; i++) {
+            const uint32_t few = (uint32_t)(next_random() % 7), times = (uint32_t)(next_random() >> (37 + next_random() % 20));
+            b[i] = round % 4 == 3 ? rlx_bits_float(0x00800000u + few - 3) : any_float();
+            const float whole = (float)((double)b[i] * times);
+            const uint32_t apart = (uint32_t)(next_random() % 30) << 23;
+            a[i] = round % 4 == 0   ? any_float()
+                   : round % 4 == 1 ? rlx_bits_float(rlx_float_bits(whole) + few - 3)
+                                    : rlx_bits_float((rlx_float_bits(b[i]) + apart + few - 3) ^ (uint32_t)(next_random() & 0x80000000u));
+        }
+        rlx_value_fns[RLX_K_fmod_F32](got, a, b, NULL, STRIP);
+        for (size_t i = 0; i < STRIP; i++) {
+            const float want = fmodf(a[i], b[i]);
+            if (want == want ? rlx_float_bits(got[i]) != rlx_float_bits(want) : got[i] == got[i])
+                fail_msg("fmod(%a, %a) is %a, not %a", (double)a[i], (double)b[i], (double)got[i], (double)want);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +506,7 @@ int main(void)
         cmocka_unit_test(exp_of_rows),
         cmocka_unit_test(exact_steps),
         cmocka_unit_test(quotients_and_integers),
+        cmocka_unit_test(remainders),
         cmocka_unit_test(halves_in_runs),
         cmocka_unit_test(everywhere),
     };

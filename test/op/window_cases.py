@@ -439,6 +439,12 @@ def resizing(case, as_float, FLOATS, Text):
         for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"):
             v = np.abs(x * 4 + 9).astype(dtype) if dtype[0] == "u" else (x * 4).astype(dtype)
             both(v, (8, 10), 0.0, dtype, np.trunc, method=method, mode="asymmetric")
+    # a few slices at a time: of a batch; rows that would lie on each other; cubic
+    for shape, size in (((2, 6, 5, 7), (4, 9)), ((1, 64, 16, 4), (8, 8)), ((1, 96, 6, 7), (7, 6)), ((2, 128, 4, 4), (3, 5))):
+        slices = ((np.arange(math.prod(shape)) * 37 % 101) / 8).reshape(shape).astype(np.float32)
+        for method in ("linear", "cubic"):
+            case("image.resize2d", [("float32", slices), ("shape", size)], ("float32", resize(slices, size, method)), 2e-5, method=Text(method))
+            case("image.resize", [("float32", slices), ("shape", size)], ("float32", resize(slices, size, method, alpha=-0.75)), 2e-5, axes=[2, 3], method=Text(method))
     b = x > 5
     case("image.resize2d", [("bool", b), ("shape", (3, 9))], ("bool", resize(b, (3, 9), "nearest_neighbor") != 0), method=Text("nearest_neighbor"))
     v = np.full((1, 1, 2, 2), 2**62 + 1, np.int64)
