@@ -1,6 +1,7 @@
 /* cgen_kernel.c: statements. Code is gone through once, in order; see cgen_int.h. */
 #include "codegen/cgen_int.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #define MAX_TEXT 110             /* longer expressions get a name */
@@ -1090,6 +1091,12 @@ void rlx_cgen_kernel_write(rlx_cgen_kernel *g, size_t number)
     note_loads(g);
     if (!rlx_cgen_push(g, C_FUNCTION, UINT32_MAX))
         return;
+    if (g->source->left_from) {
+        rlx_buf_format(&g->line, "if (call->buffers[%u].count >= %" PRId64 ")", g->source->left, g->source->left_from);
+        end_line(g);
+        say(g, "    return RELAX_KERNEL_BYTECODE;");
+        end_line(g);
+    }
     parameters(g);
     for (uint32_t at = 0; at < g->count[RLX_KERNEL_CODE] && !g->ctx->diags.out_of_memory;
          at += rlx_kernel_op_words(c_word_at(g, at))) {
