@@ -1,5 +1,6 @@
 /* test_c_writer: the text of generated C, what it is when memory is short, and native kernels
  * whose arguments overlap. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -113,6 +114,54 @@ static void names_that_would_clash(void **state)
         kc_free(&c);
         rlx_context_release(ctx);
     }
+}
+
+/* The greater (mode 0) or lesser (1) of x[i] and a number, in this order or (2, 3) the other one; or (4) what depends on x[i] < number. */
+static const rlx_prim_func *bound(rlx_context *ctx, int mode, double number)
+{
+    rlx_tir t;
+    rlx_tir_begin(&t, ctx, RLX_NO_PLACE);
+    const rlx_prim *size = rlx_tir_int(&t, 40), *c = rlx_tir_float(&t, RELAX_FLOAT32, number);
+    const rlx_buffer *x = rlx_tir_param(&t, "x", RELAX_FLOAT32, RLX_TIR_LIST(size)), *y = rlx_tir_param(&t, "y", RELAX_FLOAT32, RLX_TIR_LIST(size));
+    rlx_tir_begin_block(&t, "b");
+    const rlx_prim *i = rlx_tir_spatial(&t, "i", size), *v = rlx_tir_load(&t, x, RLX_TIR_LIST(i)), *a = mode < 2 ? v : c, *b = mode < 2 ? c : v;
+    rlx_tir_store(&t, y, RLX_TIR_LIST(i),
+                  mode == 4  ? rlx_tir_select(&t, rlx_tir_lt(&t, v, c), rlx_tir_call1(&t, "exp", v), rlx_tir_add(&t, v, v))
+                  : mode % 2 ? rlx_tir_min(&t, a, b)
+                             : rlx_tir_max(&t, a, b));
+    rlx_tir_end_block(&t);
+    return rlx_tir_end(&t);
+}
+
+/* Bounds that are numbers have a text of their own, choices have both sides in front of them. */
+static void bounds_and_choices(void **state)
+{
+    static const double numbers[] = { 0, -0.0, 1.5, -1.5, INFINITY, -INFINITY, NAN, 1e-40 };
+    static const char *const texts[][2] = { { "rlx_at_least_0_f32(x[i])", "rlx_at_least_f32(x[i], 1.5f)" },
+                                            { "rlx_at_most_f32(x[i], 0.0f)", "rlx_at_most_f32(x[i], 1.5f)" } };
+    kc_c_begin(1);
+    for (int mode = 0; mode < 5; mode++)
+        for (size_t n = 0; n < RLX_COUNT(numbers); n++) {
+            kc c = { .seed = n };
+            rlx_context *ctx = rlx_context_create(NULL, 0);
+            const rlx_prim_func *f = bound(ctx, mode, numbers[n]);
+            float *x = kc_tensor1(&c, RELAX_FLOAT32, 40);
+            kc_tensor1(&c, RELAX_FLOAT32, 40);
+            for (size_t i = 0; i < RLX_COUNT(numbers); i++)
+                x[i] = (float)numbers[i], x[20 + i] = -(float)numbers[i];
+            assert_int_equal(kc_run(ctx, f, &c, NULL), RLX_CODE_NONE);
+            rlx_buf out;
+            rlx_buf_init(&out, &ctx->memory);
+            assert_true(write(ctx, f, &out));
+            if (mode < 4 && (n == 0 || n == 2))
+                expect_text(&out, texts[mode % 2][n == 2], true);
+            expect_text(&out, "rlx_at_", mode < 4 && n != 1 && n != 6);
+            expect_text(&out, " = rlx_exp_f32(", mode == 4);
+            rlx_buf_free(&out);
+            kc_free(&c);
+            rlx_context_release(ctx);
+        }
+    kc_c_end();
 }
 
 static void short_of_memory(void **state)
@@ -296,6 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_keeps_names),
         cmocka_unit_test(names_that_would_clash),
+        cmocka_unit_test(bounds_and_choices),
         cmocka_unit_test(short_of_memory),
         cmocka_unit_test(what_stays_bytecode),
         cmocka_unit_test(overlapping_arguments),
