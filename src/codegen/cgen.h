@@ -6,11 +6,16 @@
 #include "format/native_abi.h"
 #include "ir/ir.h"
 
-/* A kernel as the kernel writer wrote it. */
+/* A kernel as the kernel writer wrote it. left_from: calls where buffer `left` has so many elements are left to the bytecode; 0: none. */
 typedef struct rlx_c_kernel {
     rlx_slice name, bytes;
     const rlx_kernel_hint *hints; size_t num_hints;
+    uint32_t left;
+    int64_t left_from;
 } rlx_c_kernel;
+
+/* Is the kernel worth being C? Says as well which calls of it are not. */
+bool rlx_c_choose(rlx_c_kernel *kernel);
 
 /* Appends one translation unit of C99: prelude, a function per kernel, the table of them.
  * `unchecked`: no checks of indices. include: a header to name instead of its text; NULL: none.

@@ -85,6 +85,7 @@ typedef struct rlx_cgen_kernel {
 } rlx_cgen_kernel;
 
 /* ---- cgen_scan.c */
+void rlx_cgen_find_parts(rlx_cgen_kernel *g);
 /* finds the parts; tables in g. False: no memory */
 bool rlx_cgen_open(rlx_cgen_kernel *g);
 void rlx_cgen_close(rlx_cgen_kernel *g);

@@ -1,6 +1,7 @@
 /* cgen_kernel.c: statements. Code is gone through once, in order; see cgen_int.h. */
 #include "codegen/cgen_int.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #define MAX_TEXT 110             /* longer expressions get a name */
@@ -199,6 +200,11 @@ static void define(rlx_cgen_kernel *g, uint32_t at, rlx_cgen_value v, bool is_in
 static bool is_constant(const rlx_cgen_kernel *g, uint32_t r)
 {
     return r < g->count[RLX_KERNEL_CONSTS];
+}
+
+static bool is_name(const rlx_cgen_kernel *g, rlx_cgen_value v)
+{
+    return !g->pool.failed && rlx_map_has(&g->names, (rlx_slice){ g->pool.data + v.at, v.len });
 }
 
 /* A value that is mentioned more than once. */
@@ -788,6 +794,25 @@ static void value(rlx_cgen_kernel *g, uint32_t at, unsigned op)
     store(g, place.row, place, v);
 }
 
+/* What a choice is between is computed in front of it, as bytecode does: inside of it a compiler may make a branch of it, and no
+ * vectors. Those names are for this choice alone: others may read the same further out. */
+static void choice(rlx_cgen_kernel *g, uint32_t at, unsigned op)
+{
+    rlx_cgen_value was[2];
+    for (uint32_t i = 0; i < 2; i++) {
+        const uint32_t r = c_word_at(g, at + 3 + i);
+        was[i] = rlx_cgen_operand(g, r);
+        if (was[i].literal || is_name(g, was[i]))
+            continue;
+        g->values[r].pending = false;
+        give_name(g, r, g->values[r]);
+    }
+    value(g, at, op);
+    for (uint32_t i = 2; i-- > 0;)   /* the first of them last, as both may be one register */
+        if (!was[i].pending && c_word_at(g, at + 3 + i) != c_word_at(g, at + 1))
+            g->values[c_word_at(g, at + 3 + i)] = was[i];
+}
+
 /* ---- parallel loops ------------------------------------------------------------------------- */
 
 static const char *const scalar_members[RLX_CLASS_COUNT] = { "i32", "i64", "f32", "f64" };
@@ -826,11 +851,6 @@ static void note_captured(rlx_cgen_kernel *g, uint32_t at)
     for (uint32_t i = 0; letters[i]; i++)
         if (strchr("ILFDVXw", letters[i]))
             g->seen[c_word_at(g, at + 1 + i)] = g->num_parts;
-}
-
-static bool is_name(const rlx_cgen_kernel *g, rlx_cgen_value v)
-{
-    return !g->pool.failed && rlx_map_has(&g->names, (rlx_slice){ g->pool.data + v.at, v.len });
 }
 
 /* Does the part that begins need the register? Not literals, and names once: several may have the same. */
@@ -1022,6 +1042,7 @@ static void instruction(rlx_cgen_kernel *g, uint32_t at)
     case RLX_K_PARTIAL: block(g, at, "PARTIAL"); return;
     case RLX_K_NORMALIZE: block(g, at, "NORMALIZE"); return;
     case RLX_K_MAP: block(g, at, "MAP"); return;
+    case RLX_K_SELECT_I32: case RLX_K_SELECT_I64: case RLX_K_SELECT_F32: case RLX_K_SELECT_F64: choice(g, at, op); return;
     default: value(g, at, op); return;
     }
 }
@@ -1090,6 +1111,12 @@ void rlx_cgen_kernel_write(rlx_cgen_kernel *g, size_t number)
     note_loads(g);
     if (!rlx_cgen_push(g, C_FUNCTION, UINT32_MAX))
         return;
+    if (g->source->left_from) {
+        rlx_buf_format(&g->line, "if (call->buffers[%u].count >= %" PRId64 ")", g->source->left, g->source->left_from);
+        end_line(g);
+        say(g, "    return RELAX_KERNEL_BYTECODE;");
+        end_line(g);
+    }
     parameters(g);
     for (uint32_t at = 0; at < g->count[RLX_KERNEL_CODE] && !g->ctx->diags.out_of_memory;
          at += rlx_kernel_op_words(c_word_at(g, at))) {

@@ -3,7 +3,7 @@
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-static void find_parts(rlx_cgen_kernel *g)
+void rlx_cgen_find_parts(rlx_cgen_kernel *g)
 {
     static const uint32_t item[RLX_KERNEL_PARTS] = RLX_KERNEL_PART_ITEM;
     const uint8_t *bytes = (const uint8_t *)g->source->bytes.data;
@@ -188,7 +188,7 @@ bool rlx_cgen_open(rlx_cgen_kernel *g)
     rlx_buf_init(&g->line, g->memory);
     rlx_buf_init(&g->text, g->memory);
     rlx_map_init(&g->names, g->memory);
-    find_parts(g);
+    rlx_cgen_find_parts(g);
     if (!make_tables(g))
         return false;
     size_t bytes = (g->count[RLX_KERNEL_REGS] + 1) * sizeof(uint32_t);

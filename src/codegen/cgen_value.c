@@ -233,6 +233,29 @@ static bool is_float_zero(const rlx_cgen_kernel *g, rlx_cgen_value v)
     return rlx_slice_is(text, "0.0") || rlx_slice_is(text, "0.0f");
 }
 
+/* The least or greatest of a value and a number that leaves nothing to decide but which is which. False: it is not that. */
+static bool bounded(rlx_cgen_kernel *g, unsigned op, const rlx_cgen_value *v, rlx_cgen_value *out)
+{
+    const bool most = op == RLX_K_MIN_F32;
+    const rlx_cgen_value number = v[1].literal ? v[1] : v[0], of = v[1].literal ? v[0] : v[1];
+    if ((!most && op != RLX_K_MAX_F32) || !number.literal || of.literal || g->pool.failed)
+        return false;
+    const rlx_slice text = { g->pool.data + number.at, number.len };
+    const bool is_zero = is_float_zero(g, number);
+    if (memchr(text.data, 'A', text.len) || rlx_slice_is(text, "-0.0f"))   /* NAN */
+        return false;
+    const size_t begin = g->pool.len;
+    rlx_buf_z(&g->pool, most ? "rlx_at_most_f32(" : is_zero ? "rlx_at_least_0_f32(" : "rlx_at_least_f32(");
+    rlx_cgen_put(g, &g->pool, of, C_OTHER);
+    if (most || !is_zero) {
+        rlx_buf_lit(&g->pool, ", ");
+        rlx_cgen_put(g, &g->pool, number, C_OTHER);
+    }
+    rlx_buf_char(&g->pool, ')');
+    *out = rlx_cgen_text(g, begin, C_ATOM);
+    return true;
+}
+
 static rlx_cgen_value zero_minus(rlx_cgen_kernel *g, bool is_float32, rlx_cgen_value v)
 {
     size_t begin = g->pool.len;
@@ -351,7 +374,7 @@ rlx_cgen_value rlx_cgen_arithmetic(rlx_cgen_kernel *g, uint32_t at)
         result = product_sum(g, v);
     else if (op == RLX_K_XMOVE)
         result = v[0];
-    else
+    else if (!bounded(g, op, v, &result))
         result = by_row(g, op, klass, v);
     result.loads = loads;
     return result;

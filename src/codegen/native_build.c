@@ -26,6 +26,7 @@ static const char *const flags[] = { "-std=c99",
                                      "-ffp-contract=off",
                                      "-fno-math-errno",
                                      "-fno-trapping-math",
+                                     "-fno-thread-jumps", /* two bounds one after the other stay two instructions */
                                      "-fPIC",
                                      "-shared",
                                      "-w" };

@@ -4,7 +4,7 @@
 
 #include "base/compiler.h"
 
-#define RLX_NATIVE_ABI 5u
+#define RLX_NATIVE_ABI 6u
 #define RLX_NATIVE_SYMBOL "relax_kernels"
 #define RLX_NATIVE_KEY 16 /* characters of relax_kernel_table.key */
 

@@ -31,6 +31,7 @@ uint64_t rlx_kernel_written(const rlx_kernel *k);
 /* Native code that does the same: calls run it from now on, unless two arguments that it writes
  * overlap. It must outlive the kernel. */
 void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native);
+bool rlx_kernel_has_native(const rlx_kernel *k);
 
 /* Working memory of calls, reused from call to call; one per thread of calls. Temporaries of
  * kernels keep their largest size until rlx_kernel_env_free. */

@@ -171,7 +171,7 @@ bool rlx_kernel_wrong_size(rlx_kernel_run *r, uint32_t buffer, uint32_t dim, int
                            int64_t expected);
 bool rlx_kernel_troubled(rlx_kernel_run *r, int trouble); /* enum rlx_kernel_trouble */
 bool rlx_kernel_failed_assertion(rlx_kernel_run *r, uint32_t assertion, const char *text);
-bool rlx_kernel_run_native(rlx_kernel_run *r);            /* kernel_native.c */
+int rlx_kernel_run_native(rlx_kernel_run *r);             /* what the kernel gives; kernel_native.c */
 /* What is there for r->k, so that a call can begin. False: no memory. */
 bool rlx_kernel_env_grow(const rlx_kernel *k, rlx_kernel_env *env, rlx_fault *why);
 /* view V b r: where the n elements are. */

@@ -118,10 +118,10 @@ static native_call begin_call(rlx_kernel_run *r)
                           .run = r };
 }
 
-bool rlx_kernel_run_native(rlx_kernel_run *r)
+int rlx_kernel_run_native(rlx_kernel_run *r)
 {
     native_call n = begin_call(r);
-    int failed = r->k->native(&n.call);
+    const int how = r->k->native(&n.call);
     r->env->fuel = n.call.fuel;
-    return !failed;
+    return how;
 }

@@ -611,6 +611,8 @@ void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native)
         k->frame_size = k->num_params * sizeof(relax_kernel_scalar);
 }
 
+bool rlx_kernel_has_native(const rlx_kernel *k) { return k->native != NULL; }
+
 /* ---- arguments that share memory ------------------------------------------------------------ */
 
 /* Does any argument share memory with another one that is written? */
@@ -654,17 +656,6 @@ RLX_ALWAYS_INLINE bool start(running *r, const relax_value *args, bool native)
     return bind(r, args, native);
 }
 
-/* What two outputs that share memory become is not defined; the bytecode runs then, as compilers of C are told that nothing
- * overlaps. */
-RLX_NOINLINE static bool run_on_copies(running *r, const relax_value *args)
-{
-    const rlx_kernel *k = r->k;
-    bool native = k->native && !rlx_kernel_outputs_overlap(k, r->views);
-    if ((k->native && !native && !start(r, args, false)) || !rlx_kernel_copy_shared(r))
-        return false;
-    return native ? rlx_kernel_run_native(r) : rlx_kernel_run_code(r, r->k->code);
-}
-
 bool rlx_kernel_call(const rlx_kernel *k, rlx_kernel_env *env, const relax_value *args,
                      int32_t num_args, rlx_fault *why)
 {
@@ -686,9 +677,22 @@ bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env, const relax
                   .why = why,
                   .micro = env->micro,
                   .known = known };
-    if (!start(&r, args, k->native != NULL))
-        return false;
-    if (RLX_UNLIKELY(overlap(k, env->views)))
-        return run_on_copies(&r, args);
-    return k->native ? rlx_kernel_run_native(&r) : rlx_kernel_run_code(&r, r.k->code + r.begin);
+    /* What two outputs that share memory become is not defined; the bytecode runs then, as compilers of C are told that nothing
+     * overlaps. It runs, too, what native code leaves to it. */
+    for (bool native = k->native != NULL;; native = false) {
+        if (!start(&r, args, native))
+            return false;
+        if (RLX_UNLIKELY(overlap(k, env->views))) {
+            if (native && rlx_kernel_outputs_overlap(k, env->views))
+                continue;
+            if (!rlx_kernel_copy_shared(&r))
+                return false;
+            r.begin = 0;
+        }
+        if (!native)
+            return rlx_kernel_run_code(&r, k->code + r.begin);
+        const int how = rlx_kernel_run_native(&r);
+        if (how != RELAX_KERNEL_BYTECODE)
+            return !how;
+    }
 }

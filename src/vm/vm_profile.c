@@ -69,10 +69,11 @@ bool rlx_profile_start(relax_vm *vm)
     return true;
 }
 
-static void put_row(rlx_buf *out, bool *first, rlx_slice name, const rlx_tally *t)
+/* False: there is none, as nothing is counted. The row is still open. */
+static bool begin_row(rlx_buf *out, bool *first, rlx_slice name, const rlx_tally *t)
 {
     if (!t->count)
-        return;
+        return false;
     if (!*first)
         rlx_buf_lit(out, ", ");
     *first = false;
@@ -82,7 +83,13 @@ static void put_row(rlx_buf *out, bool *first, rlx_slice name, const rlx_tally *
     rlx_buf_u64(out, t->count);
     rlx_buf_lit(out, ", \"ns\": ");
     rlx_buf_u64(out, t->nanoseconds);
-    rlx_buf_lit(out, "}");
+    return true;
+}
+
+static void put_row(rlx_buf *out, bool *first, rlx_slice name, const rlx_tally *t)
+{
+    if (begin_row(out, first, name, t))
+        rlx_buf_lit(out, "}");
 }
 
 static void put_ops(const relax_vm *vm, rlx_buf *out)
@@ -96,8 +103,8 @@ static void put_kernels(const relax_vm *vm, rlx_buf *out)
 {
     bool first = true;
     for (uint32_t i = 0; i < vm->exe->num_kernels; i++)
-        put_row(out, &first, rlx_name(&vm->exe->names, vm->exe->kernel_table[i].name),
-                &vm->profile->kernels[i]);
+        if (begin_row(out, &first, rlx_name(&vm->exe->names, vm->exe->kernel_table[i].name), &vm->profile->kernels[i]))
+            rlx_buf_z(out, rlx_kernel_has_native(vm->exe->kernels[i]) ? ", \"native\": true}" : ", \"native\": false}");
 }
 
 static void put_packed(const relax_vm *vm, rlx_buf *out)

@@ -316,6 +316,27 @@ for constant, least, most in ((0, 1, 4), (0, 0, 0), (5, 1, 1), (5, 0, 0)):
     s.check("many kernels: processes", least <= profile["compiler_processes"] <= most and profile["native_kernels"] == 100 and not err, (profile["compiler_processes"], err))
     s.check("many kernels: numbers", (got == sum(range(100)) - 70 + constant).all(), got)
 
+# ---- kernels that are faster as bytecode: known sizes stay that, others ask
+s.write("choice.py", HEAD + '''    @R.function
+    def main(x: R.Tensor((64, 100), "float32"), y: R.Tensor(("n",), "float32")):
+        a = R.exp(x)
+        b = R.sqrt(x)
+        c = R.tanh(y)
+        d = R.nn.softmax(x)
+        return (a, b, c, d)
+''')
+np.save(s.path("cx.npy"), np.abs(np.resize(X, (64, 100))))
+wants = {}
+for count in (5, 5000):
+    np.save(s.path("cy.npy"), np.resize(X, count))
+    for target in ("interp", "c"):
+        profile, err, got = run("the choice", "--target", target, "--input", "cy.npy", given="cx.npy", program="choice.py")
+        native = {k["name"]: k["native"] for k in profile["kernels"]}
+        s.equal(f"the choice for {target}: native kernels", (native, profile["native_kernels"], err),
+                ({"exp": False, "sqrt": target == "c", "tanh": target == "c", "softmax": False}, 2 * (target == "c"), ""))
+        results = [open(s.path(f"out/{i}.npy"), "rb").read() for i in range(4)]
+        s.equal(f"the choice for {target}: numbers", results, wants.setdefault(count, results))
+
 # ---- native code in files
 rc, out, err = s.run("build", "p.py", "-o", "c.rlx", "--target", "c", env=BASE)
 s.equal("build", (rc, err), (0, ""))
@@ -475,7 +496,7 @@ for compiler in ("gcc", "clang"):
         r = subprocess.run([compiler, "-std=c99", "-fsyntax-only", "-Wall", "-Werror", "-x", "c", s.path("src/relax_kernels.h")], capture_output=True, text=True, check=False)
         s.check(f"{compiler}: the header alone", r.returncode == 0, r.stderr[:800])
 library = ctypes.CDLL(s.path("k.so"))
-s.equal("version in the library", ctypes.c_uint32.in_dll(library, "relax_kernels").value, 5)
+s.equal("version in the library", ctypes.c_uint32.in_dll(library, "relax_kernels").value, 6)
 rc, out, err = s.run("build", "p.py", "--emit", "c", "-o", s.path("file"))
 s.check("emit to a file", rc == 1 and "IO03" in err, err)
 s.done()

@@ -1,5 +1,6 @@
 /* test_c_writer: the text of generated C, what it is when memory is short, and native kernels
  * whose arguments overlap. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +44,9 @@ static bool write_failing(rlx_context *ctx, const rlx_prim_func *f, rlx_buf *out
     char key[RLX_NATIVE_KEY + 1];
     rlx_buf_init(&bytes, &ctx->memory);
     bool ok = rlx_kernel_write(ctx, f, RLX_SLICE("an example"), &bytes, &hints);
-    rlx_c_kernel k = { RLX_SLICE("an example"), { bytes.data, bytes.len }, hints.data, hints.len };
+    rlx_c_kernel k = {
+        .name = RLX_SLICE("an example"), .bytes = { bytes.data, bytes.len }, .hints = hints.data, .num_hints = hints.len
+    };
     if (fail)
         fail->fail_at = n ? fail->calls + n : 0;
     ok = ok && rlx_c_write(ctx, &k, 1, false, NULL, out, key);
@@ -113,6 +116,54 @@ static void names_that_would_clash(void **state)
     }
 }
 
+/* The greater (mode 0) or lesser (1) of x[i] and a number, in this order or (2, 3) the other one; or (4) what depends on x[i] < number. */
+static const rlx_prim_func *bound(rlx_context *ctx, int mode, double number)
+{
+    rlx_tir t;
+    rlx_tir_begin(&t, ctx, RLX_NO_PLACE);
+    const rlx_prim *size = rlx_tir_int(&t, 40), *c = rlx_tir_float(&t, RELAX_FLOAT32, number);
+    const rlx_buffer *x = rlx_tir_param(&t, "x", RELAX_FLOAT32, RLX_TIR_LIST(size)), *y = rlx_tir_param(&t, "y", RELAX_FLOAT32, RLX_TIR_LIST(size));
+    rlx_tir_begin_block(&t, "b");
+    const rlx_prim *i = rlx_tir_spatial(&t, "i", size), *v = rlx_tir_load(&t, x, RLX_TIR_LIST(i)), *a = mode < 2 ? v : c, *b = mode < 2 ? c : v;
+    rlx_tir_store(&t, y, RLX_TIR_LIST(i),
+                  mode == 4  ? rlx_tir_select(&t, rlx_tir_lt(&t, v, c), rlx_tir_call1(&t, "exp", v), rlx_tir_add(&t, v, v))
+                  : mode % 2 ? rlx_tir_min(&t, a, b)
+                             : rlx_tir_max(&t, a, b));
+    rlx_tir_end_block(&t);
+    return rlx_tir_end(&t);
+}
+
+/* Bounds that are numbers have a text of their own, choices have both sides in front of them. */
+static void bounds_and_choices(void **state)
+{
+    static const double numbers[] = { 0, -0.0, 1.5, -1.5, INFINITY, -INFINITY, NAN, 1e-40 };
+    static const char *const texts[][2] = { { "rlx_at_least_0_f32(x[i])", "rlx_at_least_f32(x[i], 1.5f)" },
+                                            { "rlx_at_most_f32(x[i], 0.0f)", "rlx_at_most_f32(x[i], 1.5f)" } };
+    kc_c_begin(1);
+    for (int mode = 0; mode < 5; mode++)
+        for (size_t n = 0; n < RLX_COUNT(numbers); n++) {
+            kc c = { .seed = n };
+            rlx_context *ctx = rlx_context_create(NULL, 0);
+            const rlx_prim_func *f = bound(ctx, mode, numbers[n]);
+            float *x = kc_tensor1(&c, RELAX_FLOAT32, 40);
+            kc_tensor1(&c, RELAX_FLOAT32, 40);
+            for (size_t i = 0; i < RLX_COUNT(numbers); i++)
+                x[i] = (float)numbers[i], x[20 + i] = -(float)numbers[i];
+            assert_int_equal(kc_run(ctx, f, &c, NULL), RLX_CODE_NONE);
+            rlx_buf out;
+            rlx_buf_init(&out, &ctx->memory);
+            assert_true(write(ctx, f, &out));
+            if (mode < 4 && (n == 0 || n == 2))
+                expect_text(&out, texts[mode % 2][n == 2], true);
+            expect_text(&out, "rlx_at_", mode < 4 && n != 1 && n != 6);
+            expect_text(&out, " = rlx_exp_f32(", mode == 4);
+            rlx_buf_free(&out);
+            kc_free(&c);
+            rlx_context_release(ctx);
+        }
+    kc_c_end();
+}
+
 static void short_of_memory(void **state)
 {
     const char *names[] = { "rows", "x", "y", "i" };
@@ -135,6 +186,65 @@ static void short_of_memory(void **state)
     }
 }
 
+/* y[i] = function of x[i], n of them; n = 0: any number. Of a loop over scalars each is the function of the one before as well. */
+static const rlx_prim_func *map_of(rlx_context *ctx, const char *function, rlx_dtype dtype, int64_t n, bool scalars)
+{
+    rlx_tir t;
+    rlx_tir_begin(&t, ctx, RLX_NO_PLACE);
+    const rlx_prim *size = n ? rlx_tir_int(&t, n) : rlx_tir_dim(&t, "n");
+    const rlx_buffer *x = rlx_tir_param(&t, "x", dtype, RLX_TIR_LIST(size)), *y = rlx_tir_param(&t, "y", dtype, RLX_TIR_LIST(size));
+    rlx_tir_begin_block(&t, "b");
+    const rlx_prim *i = rlx_tir_spatial(&t, "i", size), *value = rlx_tir_load(&t, x, RLX_TIR_LIST(i));
+    if (scalars)
+        value = rlx_tir_add(&t, value, rlx_tir_load(&t, y, RLX_TIR_LIST(rlx_tir_max(&t, rlx_tir_sub(&t, i, rlx_tir_int(&t, 1)), rlx_tir_int(&t, 0)))));
+    value = strcmp(function, "add") == 0 ? rlx_tir_add(&t, value, value) : rlx_tir_call1(&t, function, value);
+    rlx_tir_store(&t, y, RLX_TIR_LIST(i), value);
+    rlx_tir_end_block(&t);
+    return rlx_tir_end(&t);
+}
+
+/* Bytecode has functions for strips that compilers make no such vectors of. */
+static void what_stays_bytecode(void **state)
+{
+    static const struct { const char *function; rlx_dtype dtype; int64_t n; bool scalars, becomes_c, asks; } cases[] = {
+        { "exp", RELAX_FLOAT32, 4096, false, false, false },
+        { "exp", RELAX_FLOAT32, 100, false, true, false },    /* not worth the longer way */
+        { "exp", RELAX_FLOAT32, 0, false, true, true },
+        { "exp", RELAX_FLOAT32, 4096, true, true, false },    /* not a strip */
+        { "sin", RELAX_FLOAT32, 300, false, false, false },
+        { "round", RELAX_FLOAT32, 0, false, true, true },
+        { "sigmoid", RELAX_FLOAT32, 1 << 20, false, false, false },
+        { "tan", RELAX_FLOAT32, 4096, false, true, false },
+        { "sqrt", RELAX_FLOAT32, 4096, false, true, false },
+        { "sqrt", RELAX_FLOAT32, 0, false, true, false },
+        { "add", RELAX_FLOAT32, 4096, false, true, false },
+        { "add", RELAX_FLOAT16, 4096, false, false, false },
+        { "add", RELAX_FLOAT16, 0, false, true, true },
+        { "exp", RELAX_FLOAT64, 4096, false, true, false },
+        { "add", RELAX_INT8, 4096, false, true, false },
+    };
+    for (size_t i = 0; i < RLX_COUNT(cases); i++) {
+        rlx_context *ctx = rlx_context_create(NULL, 0);
+        rlx_buf bytes, out;
+        char key[RLX_NATIVE_KEY + 1];
+        rlx_buf_init(&out, &ctx->memory);
+        kc_write(ctx, map_of(ctx, cases[i].function, cases[i].dtype, cases[i].n, cases[i].scalars), &bytes);
+        rlx_c_kernel k = { .name = RLX_SLICE("an example"), .bytes = { bytes.data, bytes.len } };
+        if (rlx_c_choose(&k) != cases[i].becomes_c || (k.left_from != 0) != cases[i].asks) {
+            print_error("%s of %d: from %d\n", cases[i].function, (int)cases[i].n, (int)k.left_from);
+            fail();
+        }
+        assert_true(rlx_c_write(ctx, &k, 1, false, NULL, &out, key));
+        expect_text(&out, "if (call->buffers[1].count >= ", cases[i].asks);
+        expect_text(&out, "    return RELAX_KERNEL_BYTECODE;", cases[i].asks);
+        rlx_buf_free(&out);
+        rlx_buf_free(&bytes);
+        rlx_context_release(ctx);
+    }
+}
+
+static int leaves(relax_kernel_call *call) { return RELAX_KERNEL_BYTECODE; }
+
 /* A native kernel that copies what it reads, from the back. */
 static int pretend(relax_kernel_call *call)
 {
@@ -156,7 +266,7 @@ static void count_up(float *memory)
 static void overlapping_arguments(void **state)
 {
     const char *names[] = { "rows", "x", "y", "i" };
-    float memory[200], apart[40];
+    float memory[200], apart[40], wanted[40];
     int64_t shape[2] = { 5, 8 };
     DLDataType t = { RELAX_DTYPE_FLOAT, 32, 1 };
     rlx_context *ctx = rlx_context_create(NULL, 0);
@@ -167,9 +277,9 @@ static void overlapping_arguments(void **state)
     kc_write(ctx, example(ctx, names), &bytes);
     assert_true(rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, &why));
     rlx_kernel_env_init(&env, &ctx->memory);
-    for (int native = 0; native < 2; native++) {
+    for (int native = 0; native < 3; native++) {
         if (native)
-            rlx_kernel_set_native(k, pretend);
+            rlx_kernel_set_native(k, native == 1 ? pretend : leaves);
         for (int distance = -1; distance <= 80; distance++) {
             DLTensor a = { memory + 40, { 1, 0 }, 2, t, shape, NULL, 0 },
                      b = { distance < 0 ? apart : memory + distance, { 1, 0 }, 2, t, shape, NULL,
@@ -181,6 +291,10 @@ static void overlapping_arguments(void **state)
             if (distance >= 0)
                 assert_memory_equal(memory + distance, apart, sizeof apart);
         }
+        if (native == 0)
+            memcpy(wanted, apart, sizeof apart);
+        else
+            assert_int_equal(memcmp(wanted, apart, sizeof apart) == 0, native == 2);
     }
     rlx_kernel_env_free(&env);
     rlx_kernel_free(k);
@@ -188,13 +302,54 @@ static void overlapping_arguments(void **state)
     rlx_context_release(ctx);
 }
 
+/* A number beside tensors lies elsewhere for native code than for the bytecode that a call is left to. */
+static void left_with_a_number(void **state)
+{
+    for (int native = 0; native < 2; native++) {
+        rlx_context *ctx = rlx_context_create(NULL, 0);
+        rlx_tir t;
+        kc c = { .seed = 1 };
+        rlx_buf bytes;
+        rlx_kernel *k = NULL;
+        rlx_fault why = { 0 };
+        rlx_tir_begin(&t, ctx, RLX_NO_PLACE);
+        const rlx_prim *size = rlx_tir_int(&t, 40), *i;
+        const rlx_buffer *x = rlx_tir_param(&t, "x", RELAX_INT32, RLX_TIR_LIST(size));
+        const rlx_prim *number = rlx_tir_scalar(&t, "number", RELAX_INT32);
+        const rlx_buffer *y = rlx_tir_param(&t, "y", RELAX_INT32, RLX_TIR_LIST(size));
+        rlx_tir_begin_block(&t, "b");
+        i = rlx_tir_spatial(&t, "i", size);
+        rlx_tir_store(&t, y, RLX_TIR_LIST(i), rlx_tir_add(&t, rlx_tir_load(&t, x, RLX_TIR_LIST(i)), number));
+        rlx_tir_end_block(&t);
+        kc_write(ctx, rlx_tir_end(&t), &bytes);
+        assert_true(rlx_kernel_load(&ctx->memory, (const uint8_t *)bytes.data, bytes.len, &k, &why));
+        assert_false(rlx_kernel_has_native(k));
+        if (native)
+            rlx_kernel_set_native(k, leaves);
+        assert_int_equal(rlx_kernel_has_native(k), native);
+        const int32_t *from = kc_tensor1(&c, RELAX_INT32, 40);
+        kc_int(&c, RELAX_INT32, 1000);
+        const int32_t *to = kc_tensor1(&c, RELAX_INT32, 40);
+        assert_int_equal(kc_call(&ctx->memory, k, &c, &why), RLX_CODE_NONE);
+        for (int at = 0; at < 40; at++)
+            assert_int_equal(to[at], from[at] + 1000);
+        kc_free(&c);
+        rlx_kernel_free(k);
+        rlx_buf_free(&bytes);
+        rlx_context_release(ctx);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_keeps_names),
         cmocka_unit_test(names_that_would_clash),
+        cmocka_unit_test(bounds_and_choices),
         cmocka_unit_test(short_of_memory),
+        cmocka_unit_test(what_stays_bytecode),
         cmocka_unit_test(overlapping_arguments),
+        cmocka_unit_test(left_with_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
