@@ -59,6 +59,11 @@ bool rlx_micro_chain_has_functions(const rlx_micro_step *steps)
     return has;
 }
 
+int64_t rlx_micro_chain_at_once(const rlx_micro_step *steps, int64_t n, int64_t strip)
+{
+    return !steps->same && steps[2].op == RLX_STEP_STORE && steps[3].op == RLX_STEP_END ? n : strip;
+}
+
 const rlx_micro_step *rlx_micro_chain_line(const rlx_micro_step *s, float *line)
 {
     const rlx_micro_step *at = s;

@@ -221,7 +221,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
     _Alignas(64) float held[CHAIN_STRIP], same[f32_LANES], line[RLX_LINE_NUMBERS];
     const int64_t least = rlx_micro_chain_has_functions(steps) ? BLOCK : 2 * f32_LANES, /* elements at a time */
                   whole = n & -least,
-                  most = !steps->same && steps[2].op == RLX_STEP_STORE && steps[3].op == RLX_STEP_END ? n : CHAIN_STRIP; /* one step holds nothing */
+                  most = rlx_micro_chain_at_once(steps, n, CHAIN_STRIP);
     bool ends = whole < n;
     for (int64_t j = 0, count; j < whole || ends; ends = false) {
         int64_t at = j;

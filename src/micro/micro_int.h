@@ -112,6 +112,8 @@ typedef struct rlx_micro_chain_end {
 const rlx_micro_step *rlx_micro_chain_begin_end(rlx_micro_chain_end *e, const rlx_micro_step *steps, int64_t n, int64_t block);
 void rlx_micro_chain_store_end(const rlx_micro_chain_end *e);
 bool rlx_micro_chain_has_functions(const rlx_micro_step *steps);
+/* Elements that steps may take at a time: a strip of what is held between them, all n where a single one holds nothing. */
+int64_t rlx_micro_chain_at_once(const rlx_micro_step *steps, int64_t n, int64_t strip);
 /* Some steps from a MUL by a number on, which are one: x = min(max(x * line[0] + line[1], line[2]) + line[3], line[4]), as it stands; what
  * is not there changes nothing. Gives the last of them; the first one if they are less than three. */
 enum { RLX_LINE_NUMBERS = 5 };
