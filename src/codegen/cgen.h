@@ -14,8 +14,8 @@ typedef struct rlx_c_kernel {
     int64_t left_from;
 } rlx_c_kernel;
 
-/* Is the kernel worth being C? Says as well which calls of it are not. */
-bool rlx_c_choose(rlx_c_kernel *kernel);
+/* Chooses which calls are left to the bytecode, as they are faster there. */
+void rlx_c_choose(rlx_c_kernel *kernel);
 
 /* Appends one translation unit of C99: prelude, a function per kernel, the table of them.
  * `unchecked`: no checks of indices. include: a header to name instead of its text; NULL: none.

@@ -3,8 +3,8 @@
  * C gains where several values are one loop, where numbers are narrow integers, float64 or scalars, and in short calls. Bytecode gains
  * where it has a function for a strip that compilers make no such vectors of: float16, exp, angles that are all small, integers by
  * rounding; and where instructions on the same rows are one. What a kernel gains by being C is added up over the values of its
- * strips, whatever lengths these have. A kernel that loses is no C at all if it is known to have the elements that make up for the longer
- * way into bytecode; if sizes are symbolic, its C asks how many there are.
+ * strips, whatever lengths these have. The C of one that loses leaves calls to its bytecode that have the elements which make up for the
+ * longer way there.
  */
 #include "codegen/cgen_int.h"
 
@@ -78,22 +78,6 @@ static void look_at(looking *l, uint32_t at, unsigned op)
         look_at_value(l, at, op);
 }
 
-/* Elements of an argument; -1: its size is symbolic. */
-static int64_t known_count(const looking *l, uint32_t row)
-{
-    int64_t count = 1;
-    uint32_t left = buffer(l, row)[5];
-    for (uint32_t at = 0, op; at < l->g.count[RLX_KERNEL_CODE] && left; at += rlx_kernel_op_words(op)) {
-        op = c_word_at(&l->g, at);
-        if (op != RLX_K_WANT_DIM || c_word_at(&l->g, at + 1) != row || !is_constant(l, c_word_at(&l->g, at + 3)))
-            continue;
-        const int64_t size = constant(l, c_word_at(&l->g, at + 3));
-        count = size <= 0 ? 0 : count > INT32_MAX || size > INT32_MAX ? INT64_MAX : count * size;
-        left--;
-    }
-    return left ? -1 : count;
-}
-
 /* The argument that counts: of the highest rank, the last one of several, which is a result. */
 static uint32_t main_argument(const looking *l)
 {
@@ -103,15 +87,14 @@ static uint32_t main_argument(const looking *l)
     return best;
 }
 
-bool rlx_c_choose(rlx_c_kernel *k)
+void rlx_c_choose(rlx_c_kernel *k)
 {
     looking l = { .g = { .source = k } };
     rlx_cgen_find_parts(&l.g);
     for (uint32_t at = 0, op; at < l.g.count[RLX_KERNEL_CODE]; at += rlx_kernel_op_words(op))
         look_at(&l, at, op = c_word_at(&l.g, at));
     if (l.alone || l.gain > -LEAST_LOSS || !l.g.count[RLX_KERNEL_BUFFERS] || buffer(&l, 0)[4] != RLX_KERNEL_BUFFER_PARAM)
-        return true;
-    const int64_t enough = LONGER_WAY / -l.gain + 1, count = known_count(&l, k->left = main_argument(&l));
-    k->left_from = count < 0 ? enough : 0;
-    return count < enough;
+        return;
+    k->left = main_argument(&l);
+    k->left_from = LONGER_WAY / -l.gain + 1;
 }

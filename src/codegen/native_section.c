@@ -29,33 +29,6 @@ static rlx_c_kernel *list_kernels(rlx_context *ctx, const rlx_file_writer *w,
     return all;
 }
 
-/* What becomes C: kernels that are worth it, in their order, and the number of each kernel among them. */
-typedef struct chosen {
-    rlx_c_kernel *kernels;
-    uint32_t *number;        /* by kernel; RLX_NO_INDEX: it stays bytecode */
-    size_t count, of;        /* of all kernels */
-    size_t each;             /* in a unit */
-} chosen;
-
-static bool choose(rlx_context *ctx, const rlx_file_writer *w, const rlx_kernel_hints *hints, chosen *out)
-{
-    *out = (chosen){ .kernels = list_kernels(ctx, w, hints), .number = rlx_new_zero(ctx, (w->kernels.len + 1) * sizeof *out->number),
-                     .of = w->kernels.len };
-    for (size_t i = 0; out->kernels && out->number && i < out->of; i++) {
-        const bool is = rlx_c_choose(&out->kernels[i]);
-        out->number[i] = is ? (uint32_t)out->count : RLX_NO_INDEX;
-        if (is)
-            out->kernels[out->count++] = out->kernels[i];
-    }
-    return out->kernels && out->number;
-}
-
-/* How many of them are in unit i. */
-static size_t kernels_of(const chosen *c, size_t i)
-{
-    return c->count - i * c->each < c->each ? c->count - i * c->each : c->each;
-}
-
 bool rlx_c_write_all(rlx_context *ctx, const rlx_file_writer *w, const rlx_kernel_hints *hints,
                      bool unchecked, rlx_buf *out)
 {
@@ -70,7 +43,8 @@ static void pad(rlx_buf *b)
         rlx_buf_char(b, 0);
 }
 
-static bool put_section(rlx_file_writer *w, const rlx_codegen_options *o, const chosen *c, const rlx_native_unit *units, size_t count)
+static bool put_section(rlx_context *ctx, rlx_file_writer *w, const rlx_codegen_options *o,
+                        const rlx_native_unit *units, size_t count, size_t each)
 {
     rlx_file_native head = { .abi = RLX_NATIVE_ABI,
                              .num_objects = (uint32_t)count,
@@ -84,16 +58,17 @@ static bool put_section(rlx_file_writer *w, const rlx_codegen_options *o, const 
                    w->kernels.len * sizeof(uint32_t) + RLX_FILE_ALIGN - 1) &
                   ~(uint64_t)(RLX_FILE_ALIGN - 1);
     for (size_t i = 0; i < count; i++) {
+        size_t kernels = w->kernels.len - i * each < each ? w->kernels.len - i * each : each;
         rlx_file_native_object object = { .offset = at,
                                           .length = units[i].object.len,
-                                          .count = (uint32_t)kernels_of(c, i) };
+                                          .count = (uint32_t)kernels };
         memcpy(object.key, units[i].key, sizeof object.key);
         rlx_sha256(units[i].object.data, units[i].object.len, object.digest);
         rlx_buf_put(out, (const char *)&object, sizeof object);
         at = (at + object.length + RLX_FILE_ALIGN - 1) & ~(uint64_t)(RLX_FILE_ALIGN - 1);
     }
-    for (size_t i = 0; i < c->of; i++) {
-        const uint32_t n = c->number[i], k = n == RLX_NO_INDEX ? n : (uint32_t)(n / c->each << 16 | n % c->each);
+    for (size_t i = 0; i < w->kernels.len; i++) {
+        uint32_t k = (uint32_t)(i / each << 16 | i % each);
         rlx_buf_put(out, (const char *)&k, sizeof k);
     }
     for (size_t i = 0; i < count; i++) {
@@ -103,11 +78,19 @@ static bool put_section(rlx_file_writer *w, const rlx_codegen_options *o, const 
     return !out->failed;
 }
 
-static bool write_units(rlx_context *ctx, const rlx_codegen_options *o, const chosen *c, rlx_native_unit *units, size_t count)
+static bool write_units(rlx_context *ctx, const rlx_file_writer *w, const rlx_kernel_hints *hints,
+                        const rlx_codegen_options *o, rlx_native_unit *units, size_t count,
+                        size_t each)
 {
-    bool ok = true;
-    for (size_t i = 0; i < count && ok; i++)
-        ok = rlx_c_write(ctx, c->kernels + i * c->each, kernels_of(c, i), o->native->unchecked, NULL, &units[i].source, units[i].key);
+    rlx_c_kernel *all = list_kernels(ctx, w, hints);
+    bool ok = all != NULL;
+    for (size_t i = 0; ok && i < w->kernels.len; i++)
+        rlx_c_choose(&all[i]);
+    for (size_t i = 0; i < count && ok; i++) {
+        size_t kernels = w->kernels.len - i * each < each ? w->kernels.len - i * each : each;
+        ok = rlx_c_write(ctx, all + i * each, kernels, o->native->unchecked, NULL,
+                         &units[i].source, units[i].key);
+    }
     return ok;
 }
 
@@ -115,26 +98,23 @@ bool rlx_native_add(rlx_context *ctx, rlx_file_writer *w, const rlx_kernel_hints
                     const rlx_codegen_options *o)
 {
     rlx_native_unit units[MOST_UNITS];
-    chosen c;
+    size_t n = w->kernels.len, count = (n + KERNELS_PER_UNIT - 1) / KERNELS_PER_UNIT;
     bool cancelled = false;
-    if (!w->kernels.len || !rlx_file_writer_ok(w))
+    if (!n || !rlx_file_writer_ok(w))
         return true;
-    if (!choose(ctx, w, hints, &c) || !c.count)
-        return c.kernels && c.number;
-    size_t count = (c.count + KERNELS_PER_UNIT - 1) / KERNELS_PER_UNIT;
     count = count < MOST_UNITS ? count : MOST_UNITS;
-    c.each = (c.count + count - 1) / count;
-    count = (c.count + c.each - 1) / c.each;
-    if (c.each > 0xffff)
+    size_t each = (n + count - 1) / count;
+    count = (n + each - 1) / each;
+    if (each > 0xffff)
         return true; /* more than the table can name: interpreted */
     for (size_t i = 0; i < count; i++) {
         rlx_buf_init(&units[i].source, &ctx->memory);
         rlx_buf_init(&units[i].object, &ctx->memory);
     }
     size_t errors = rlx_error_count(ctx);
-    bool ok = write_units(ctx, o, &c, units, count);
+    bool ok = write_units(ctx, w, hints, o, units, count, each);
     if (ok && rlx_native_compile(ctx, o->native, units, count, o->compiler_processes, &cancelled))
-        ok = put_section(w, o, &c, units, count);
+        ok = put_section(ctx, w, o, units, count, each);
     else if (cancelled)
         ok = rlx_error(ctx, RLX_CG13, RLX_NO_PLACE, "compiling kernels was cancelled") != NULL;
     else

@@ -46,6 +46,7 @@ typedef struct rlx_kernel_env {
      * never asked. */
     int (*poll)(void *user); void *poll_user;
     int64_t fuel;                                  /* work left until the next question */
+    bool native;                                   /* the last call ran native code, which did not leave it to bytecode */
     const struct rlx_micro_set *micro;             /* what blocks of memory are computed with */
     int64_t least_work, least_waking;              /* picoseconds that a thread has, that it is woken up for */
     struct rlx_workers *workers;                   /* whom loops are shared out to; NULL: nobody */

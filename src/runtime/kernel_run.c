@@ -692,7 +692,8 @@ bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env, const relax
         if (!native)
             return rlx_kernel_run_code(&r, k->code + r.begin);
         const int how = rlx_kernel_run_native(&r);
-        if (how != RELAX_KERNEL_BYTECODE)
+        env->native = how != RELAX_KERNEL_BYTECODE;
+        if (env->native)
             return !how;
     }
 }

@@ -48,7 +48,8 @@ typedef struct rlx_packed_slot {
     uint32_t function;
 } rlx_packed_slot;
 
-typedef struct rlx_tally { uint64_t count, nanoseconds; } rlx_tally;
+/* native: calls of a kernel that ran native code. */
+typedef struct rlx_tally { uint64_t count, nanoseconds, native; } rlx_tally;
 typedef struct rlx_profile {
     rlx_tally ops[RLX_OPCODE_COUNT];
     rlx_tally *kernels, *packed, *functions; /* by number */

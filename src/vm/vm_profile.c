@@ -24,8 +24,10 @@ static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc,
     if (!p)
         return;
     tally(&p->ops[op], ns);
-    if (op == RLX_OP_CALL_KERNEL && p->kernels)
+    if (op == RLX_OP_CALL_KERNEL && p->kernels) {
         tally(&p->kernels[pc[1]], ns);
+        p->kernels[pc[1]].native += rlx_kernel_has_native(vm->exe->kernels[pc[1]]) && vm->kernels.native;
+    }
     if ((op == RLX_OP_CALL_PACKED || op == RLX_OP_CALL_BUILTIN) && p->packed)
         tally(&p->packed[pc[2]], ns);
     if (op == RLX_OP_CALL && p->functions) /* calls and the time to get there, not what they do */
@@ -103,8 +105,11 @@ static void put_kernels(const relax_vm *vm, rlx_buf *out)
 {
     bool first = true;
     for (uint32_t i = 0; i < vm->exe->num_kernels; i++)
-        if (begin_row(out, &first, rlx_name(&vm->exe->names, vm->exe->kernel_table[i].name), &vm->profile->kernels[i]))
-            rlx_buf_z(out, rlx_kernel_has_native(vm->exe->kernels[i]) ? ", \"native\": true}" : ", \"native\": false}");
+        if (begin_row(out, &first, rlx_name(&vm->exe->names, vm->exe->kernel_table[i].name), &vm->profile->kernels[i])) {
+            rlx_buf_lit(out, ", \"native\": ");
+            rlx_buf_u64(out, vm->profile->kernels[i].native);
+            rlx_buf_lit(out, "}");
+        }
 }
 
 static void put_packed(const relax_vm *vm, rlx_buf *out)

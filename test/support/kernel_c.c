@@ -145,10 +145,10 @@ static void run_unit(rlx_context *ctx, size_t first, size_t count, const char *c
     bool cancelled, changed;
     rlx_fault why = { 0 };
     for (size_t i = 0; i < count; i++)
-        kernels[i] = (rlx_c_kernel){ RLX_SLICE("k"),
-                                     { records[i].bytes, records[i].len },
-                                     records[i].hints,
-                                     records[i].num_hints };
+        kernels[i] = (rlx_c_kernel){ .name = RLX_SLICE("k"),
+                                     .bytes = { records[i].bytes, records[i].len },
+                                     .hints = records[i].hints,
+                                     .num_hints = records[i].num_hints };
     rlx_buf_init(&unit.source, &ctx->memory);
     rlx_buf_init(&unit.object, &ctx->memory);
     assert_true(rlx_c_write(ctx, kernels, count, false, NULL, &unit.source, unit.key));
