@@ -31,7 +31,6 @@ uint64_t rlx_kernel_written(const rlx_kernel *k);
 /* Native code that does the same: calls run it from now on, unless two arguments that it writes
  * overlap. It must outlive the kernel. */
 void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native);
-bool rlx_kernel_has_native(const rlx_kernel *k);
 
 /* Working memory of calls, reused from call to call; one per thread of calls. Temporaries of
  * kernels keep their largest size until rlx_kernel_env_free. */
@@ -46,7 +45,7 @@ typedef struct rlx_kernel_env {
      * never asked. */
     int (*poll)(void *user); void *poll_user;
     int64_t fuel;                                  /* work left until the next question */
-    bool native;                                   /* the last call ran native code, which did not leave it to bytecode */
+    bool native;                                   /* the last call ran native code, which did not leave it to the bytecode */
     const struct rlx_micro_set *micro;             /* what blocks of memory are computed with */
     int64_t least_work, least_waking;              /* picoseconds that a thread has, that it is woken up for */
     struct rlx_workers *workers;                   /* whom loops are shared out to; NULL: nobody */

@@ -611,8 +611,6 @@ void rlx_kernel_set_native(rlx_kernel *k, relax_kernel_fn *native)
         k->frame_size = k->num_params * sizeof(relax_kernel_scalar);
 }
 
-bool rlx_kernel_has_native(const rlx_kernel *k) { return k->native != NULL; }
-
 /* ---- arguments that share memory ------------------------------------------------------------ */
 
 /* Does any argument share memory with another one that is written? */
@@ -680,6 +678,7 @@ bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env, const relax
     /* What two outputs that share memory become is not defined; the bytecode runs then, as compilers of C are told that nothing
      * overlaps. It runs, too, what native code leaves to it. */
     for (bool native = k->native != NULL;; native = false) {
+        env->native = native;
         if (!start(&r, args, native))
             return false;
         if (RLX_UNLIKELY(overlap(k, env->views))) {
@@ -692,8 +691,7 @@ bool rlx_kernel_call_known(const rlx_kernel *k, rlx_kernel_env *env, const relax
         if (!native)
             return rlx_kernel_run_code(&r, k->code + r.begin);
         const int how = rlx_kernel_run_native(&r);
-        env->native = how != RELAX_KERNEL_BYTECODE;
-        if (env->native)
+        if (how != RELAX_KERNEL_BYTECODE)
             return !how;
     }
 }

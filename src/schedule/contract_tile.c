@@ -39,7 +39,7 @@ static size_t loops_of_panels(const rlx_tiling *t, const rlx_side *s, rlx_sched_
 {
     size_t n = 0;
     for (int i = 0; i < t->params->num_around; i++)
-        if (s->around[i])
+        if (s->param >= 0 && s->around[i])
             out[n++] = t->params->around[i];
     for (int i = 0; i < (int)t->plan->count; i++)
         if (changes_panels(t, s, i))

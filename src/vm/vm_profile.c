@@ -26,7 +26,7 @@ static void rlx_profile_add(relax_vm *vm, uint32_t op, const uint32_t *pc,
     tally(&p->ops[op], ns);
     if (op == RLX_OP_CALL_KERNEL && p->kernels) {
         tally(&p->kernels[pc[1]], ns);
-        p->kernels[pc[1]].native += rlx_kernel_has_native(vm->exe->kernels[pc[1]]) && vm->kernels.native;
+        p->kernels[pc[1]].native += vm->kernels.native;
     }
     if ((op == RLX_OP_CALL_PACKED || op == RLX_OP_CALL_BUILTIN) && p->packed)
         tally(&p->packed[pc[2]], ns);
