@@ -72,7 +72,7 @@ if [ "${RELAX_VARIANT:-release}" = release ]; then
         case $part in */set_*) continue ;; esac
         micro=$((micro + $(code_of "$archive" "$(basename "$part" .c).o")))
     done
-    at_most "micro for all machines" "$micro" 46000
+    at_most "micro for all machines" "$micro" 46100
     for set in baseline avx2 avx512 neon; do
         bytes=$(code_of "$archive" "set_$set.o")
         at_most "instruction set $set" "$bytes" 60000
