@@ -169,6 +169,13 @@ static void test_windows(void **state)
           LIST(LANES(I(5) ", " I(396) ", " I(32)), LANES(I(1) ", " I(1440) ", " I(32))), NOTHING);
 }
 
+/* A loop around the sum takes it from panels to panels; lines share a strip, in which each begins a row further down. */
+static void test_groups(void **state)
+{
+    check(PROGRAM("windows of groups whose pictures get borders"),
+          LIST(LANES(I(3) ", " I(1) ", " I(144) ", " I(32)), ROWS(I(2) ", " I(2) ", " I(216) ", " I(8)), "strip[k + line,"), NOTHING);
+}
+
 /* The first has a sum for each phase, which takes panels of its part; where something else reads the weights they stay one. */
 static void test_phases(void **state)
 {
@@ -445,7 +452,7 @@ static void compare_pieces(relax_context *ctx, const rlx_prim_func *pack, size_t
 static void test_pieces(void **state)
 {
     const char *programs[] = { PROGRAM("products"),      PROGRAM("a single row, and depth in tiles"),
-                               PROGRAM("many matrices"), PROGRAM("windows"),
+                               PROGRAM("many matrices"), PROGRAM("windows"), PROGRAM("windows of groups whose pictures get borders"),
                                PROGRAM("in two layouts"), PROGRAM("weights of 16 bits"), PROGRAM("weights of 8 bits") };
     size_t packed = 0;
     for (size_t i = 0; i < RLX_COUNT(programs); i++) {
@@ -556,7 +563,8 @@ int main(void)
         cmocka_unit_test(test_products),      cmocka_unit_test(test_single_row),
         cmocka_unit_test(test_last_panel),
         cmocka_unit_test(test_unknown_rows),  cmocka_unit_test(test_many_matrices),
-        cmocka_unit_test(test_windows),       cmocka_unit_test(test_phases), cmocka_unit_test(test_channels_last),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_groups),       cmocka_unit_test(test_phases), cmocka_unit_test(test_channels_last),
         cmocka_unit_test(test_plain_use),
         cmocka_unit_test(test_two_layouts),
     };
