@@ -39,6 +39,7 @@ enum {
     SHORT_DEPTH = 320,
     MOST_LANES = 3,         /* loops that are one row or column */
     MOST_LINES = 8,         /* that share a strip, and about as many parts for threads */
+    NEAR_SUMS = 8192,       /* that stay near */
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
 };
 
@@ -416,17 +417,25 @@ static int64_t even_rows(const rlx_tiling *t)
 
 /* Lines of the picture in a tile: of those whose sums are turned some, so that what is done with them has rows to go along, else those that
  * share a strip. The more, the less is copied, but threads share tiles, unless a picture or a group each is enough for them. */
-static int64_t lines_of_tile(const rlx_tiling *t)
+static int64_t lines_of_tile(const rlx_tiling *t, bool joint)
 {
     const bool shared = has_outer(t) || t->params->inside > 0;
     int64_t whole = 0;
     (void)rlx_int_literal(t->column.lanes.extent, &whole);
     const int64_t width = t->strip.width, lines = whole / width, parts = tiles_of(lines, MOST_LINES),
                   most = t->strip.turned                     ? (width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1)
-                         : !t->strip.down                    ? 1
+                         : !t->strip.down && !joint          ? 1
                          : shared || parts > MOST_LINES ? MOST_LINES
                                                              : parts;
     return t->strip.down && shared ? most : even_tiles(lines, most, 1, 2 * tiles_of(lines, most));
+}
+
+/* Are lines so short, of so few rows, that what is done with their sums had better be done for some of them at once, while they are near? */
+static bool are_short_lines(const rlx_tiling *t, bool joined)
+{
+    int64_t rows;
+    return joined && t->strip.width && !t->strip.turned && !t->strip.of_rows && rlx_int_literal(t->row.lanes.extent, &rows) &&
+           rows <= RLX_ROW_TILE && rows * t->strip.width * MOST_LINES <= NEAR_SUMS;
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
@@ -438,8 +447,11 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
     t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned ? RLX_ROW_TILE : even_rows(t);
-    const int64_t lines = t->strip.width && !t->strip.of_rows ? lines_of_tile(t) : 1;
-    t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH : t->strip.width ? (t->strip.turned ? lines : 1) * t->strip.width : even_columns(t);
+    t->strip.joint = are_short_lines(t, joined);
+    const int64_t lines = t->strip.width && !t->strip.of_rows ? lines_of_tile(t, t->strip.joint) : 1;
+    t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH
+                     : t->strip.width ? (t->strip.turned || t->strip.joint ? lines : 1) * t->strip.width
+                                      : even_columns(t);
     t->strip.lines = t->strip.down ? lines : 1;
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;

@@ -37,6 +37,7 @@ typedef struct rlx_strip {
     int along;                       /* dimension of the picture that it lies along */
     int64_t down;                    /* rows of a window that lie below each other, as lines do; 0: they do not */
     int64_t lines;                   /* of the picture, that share a strip in turn */
+    bool joint;                      /* what is done with the sums is done for all lines of a tile at once */
     bool of_rows;                    /* it is what rows are read from; else columns */
     bool turned;                     /* rows of the sum are lanes of panels of columns, and the sums are turned back */
     const rlx_buffer *sums;          /* turned: [column, row] of a tile */

@@ -16,6 +16,8 @@
  *     for v < V - 1:                                   S[c * V + v] = X[c, y0 + v]
  *     for y:                                   S[y - y0 + c * V + V - 1] = X[c, y + V - 1], then as before of S[y - y0 + k, x + u]
  *
+ * Where rows are few and lines short, bias and activation are done for some lines at once (`joint`), else for each behind its sums.
+ *
  * Elsewhere rows of the sum, which come in panels, become the lanes, and columns are as many as there are, any distance apart:
  *
  *     for y:

@@ -547,14 +547,18 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
         panel.inside = number(t, 0);
     if (full)
         panel.count = number(t, RLX_COLUMN_PANEL);
+    const int64_t lines = t->strip.joint ? t->column_tile / t->strip.width : 1;
+    const lane_tile line = t->strip.joint ? lines_of(t, columns, lines) : panel;
     if (t->strip.turned)
         body = in_turned_panels(t, d, &row, &panel);
     else if (t->row.panel)
-        body = in_row_panels(t, d, &row, &panel, column_panel);
+        body = in_row_panels(t, d, &row, &line, column_panel);
     else if (apart)
         body = in_column_panels(t, d, &row, columns);
     else
-        body = innermost(t, d, &row, NULL, &panel, column_panel, at_once ? &panel.loop : NULL);
+        body = innermost(t, d, &row, NULL, &line, column_panel, at_once ? &panel.loop : NULL);
+    if (t->strip.joint)
+        body = in_lines(t, &line, mul(t, columns->loop.var, number(t, lines)), body);
     if (t->one_by_one)
         body = with_panels(t, &t->column, both(t, pack(t, &t->column, d, &panel, RLX_COLUMN_PANEL), body));
     if (t->column.panel && !at_once)
@@ -595,7 +599,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     if (t->column.packed && !t->column.panel)
         t->column.panel = new_panel(t, &t->column, "columns", &d, t->one_by_one ? RLX_COLUMN_PANEL : t->column_tile,
                                     RLX_COLUMN_PANEL);
-    const bool lines = t->strip.width && !t->strip.of_rows && !t->strip.turned; /* are what is computed at a time */
+    const bool lines = t->strip.width && !t->strip.of_rows && !t->strip.turned && !t->strip.joint; /* are what is computed at a time */
     /* Panels that are there need no tiles where all rows are one; what is read in place does not either. */
     if (t->epilogue || t->strip.width ||
         (t->column.packed && (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
