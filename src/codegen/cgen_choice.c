@@ -30,16 +30,9 @@ typedef struct looking {
     bool alone;               /* there is a loop over scalars */
 } looking;
 
-static bool is_constant(const looking *l, uint32_t r) { return r < l->g.count[RLX_KERNEL_CONSTS]; }
-static int64_t constant(const looking *l, uint32_t r)
-{
-    return (int64_t)rlx_get_u64(l->g.part[RLX_KERNEL_CONSTS] + 8 * (size_t)r);
-}
-static const uint8_t *buffer(const looking *l, uint32_t row) { return l->g.part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row; }
-
 static bool is_float16(const looking *l, uint32_t row)
 {
-    return rlx_kernel_elem_of((int32_t)rlx_get_u32(buffer(l, row))) == RLX_ELEM_F16;
+    return rlx_kernel_elem_of((int32_t)rlx_get_u32(c_buffer(&l->g, row))) == RLX_ELEM_F16;
 }
 
 /* An instruction inside of a strip. */
@@ -65,7 +58,7 @@ static void look_at(looking *l, uint32_t at, unsigned op)
         const uint32_t extent = c_word_at(&l->g, at + 2);
         l->in_strip = true;
         l->idle = false;
-        l->counts = !is_constant(l, extent) || constant(l, extent) >= SHORT;
+        l->counts = !c_is_constant(&l->g, extent) || (int64_t)c_constant(&l->g, extent) >= SHORT;
         return;
     }
     case RLX_K_NEXT_STRIP: l->in_strip = false; return;
@@ -82,8 +75,8 @@ static void look_at(looking *l, uint32_t at, unsigned op)
 static uint32_t main_argument(const looking *l)
 {
     uint32_t best = 0;
-    for (uint32_t i = 1; i < l->g.count[RLX_KERNEL_BUFFERS] && buffer(l, i)[4] == RLX_KERNEL_BUFFER_PARAM; i++)
-        best = buffer(l, i)[5] >= buffer(l, best)[5] ? i : best;
+    for (uint32_t i = 1; i < l->g.count[RLX_KERNEL_BUFFERS] && c_buffer(&l->g, i)[4] == RLX_KERNEL_BUFFER_PARAM; i++)
+        best = c_buffer(&l->g, i)[5] >= c_buffer(&l->g, best)[5] ? i : best;
     return best;
 }
 
@@ -93,7 +86,7 @@ void rlx_c_choose(rlx_c_kernel *k)
     rlx_cgen_find_parts(&l.g);
     for (uint32_t at = 0, op; at < l.g.count[RLX_KERNEL_CODE]; at += rlx_kernel_op_words(op))
         look_at(&l, at, op = c_word_at(&l.g, at));
-    if (l.alone || l.gain > -LEAST_LOSS || !l.g.count[RLX_KERNEL_BUFFERS] || buffer(&l, 0)[4] != RLX_KERNEL_BUFFER_PARAM)
+    if (l.alone || l.gain > -LEAST_LOSS || !l.g.count[RLX_KERNEL_BUFFERS] || c_buffer(&l.g, 0)[4] != RLX_KERNEL_BUFFER_PARAM)
         return;
     k->left = main_argument(&l);
     k->left_from = LONGER_WAY / -l.gain + 1;

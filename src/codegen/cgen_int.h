@@ -93,6 +93,10 @@ RLX_INLINE uint16_t c_word_at(const rlx_cgen_kernel *g, uint32_t at)
 {
     return rlx_get_u16(g->part[RLX_KERNEL_CODE] + 2 * (size_t)at);
 }
+/* Is the register a constant? Its bits, then; a row of the buffers. */
+RLX_INLINE bool c_is_constant(const rlx_cgen_kernel *g, uint32_t r) { return r < g->count[RLX_KERNEL_CONSTS]; }
+RLX_INLINE uint64_t c_constant(const rlx_cgen_kernel *g, uint32_t r) { return rlx_get_u64(g->part[RLX_KERNEL_CONSTS] + 8 * (size_t)r); }
+RLX_INLINE const uint8_t *c_buffer(const rlx_cgen_kernel *g, uint32_t row) { return g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row; }
 RLX_INLINE uint8_t rlx_cgen_reg_byte(const rlx_cgen_kernel *g, uint32_t r)
 {
     return g->part[RLX_KERNEL_REGS][r];

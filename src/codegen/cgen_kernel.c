@@ -197,11 +197,6 @@ static void define(rlx_cgen_kernel *g, uint32_t at, rlx_cgen_value v, bool is_in
     (void)rlx_vec_push(g->memory, &g->pending, r);
 }
 
-static bool is_constant(const rlx_cgen_kernel *g, uint32_t r)
-{
-    return r < g->count[RLX_KERNEL_CONSTS];
-}
-
 static bool is_name(const rlx_cgen_kernel *g, rlx_cgen_value v)
 {
     return !g->pool.failed && rlx_map_has(&g->names, (rlx_slice){ g->pool.data + v.at, v.len });
@@ -211,7 +206,7 @@ static bool is_name(const rlx_cgen_kernel *g, rlx_cgen_value v)
 static rlx_cgen_value as_atom(rlx_cgen_kernel *g, uint32_t r)
 {
     rlx_cgen_value v = rlx_cgen_operand(g, r);
-    if (!is_constant(g, r) && (v.rank != C_ATOM || v.loads)) {
+    if (!c_is_constant(g, r) && (v.rank != C_ATOM || v.loads)) {
         g->values[r].pending = false;
         give_name(g, r, v);
     }
@@ -223,7 +218,7 @@ static rlx_cgen_value as_atom(rlx_cgen_kernel *g, uint32_t r)
 static enum rlx_kernel_elem elem_of(const rlx_cgen_kernel *g, uint32_t row)
 {
     return rlx_kernel_elem_of(
-        (int32_t)rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row));
+        (int32_t)rlx_get_u32(c_buffer(g, row)));
 }
 
 /* buffer[offset] = v; */
@@ -405,9 +400,9 @@ static void risky(rlx_cgen_kernel *g, uint32_t at)
     uint32_t a = c_word_at(g, at + 2), b = c_word_at(g, at + 3), mask = c_word_at(g, at + 4);
     const char *condition, *why = rlx_cgen_trouble(op, &condition);
     /* not a power */
-    bool by_literal = is_constant(g, b) && strchr(condition, 'b') && !strchr(condition, '(');
+    bool by_literal = c_is_constant(g, b) && strchr(condition, 'b') && !strchr(condition, '(');
     if (by_literal) {
-        uint64_t bits = rlx_get_u64(g->part[RLX_KERNEL_CONSTS] + 8 * (size_t)b);
+        uint64_t bits = c_constant(g, b);
         int64_t value = rlx_cgen_class(g, b) == RLX_CLASS_I32 ? (int32_t)bits : (int64_t)bits;
         by_literal = value > 0 || (value < 0 && condition[2] == '=');
     }
@@ -574,8 +569,8 @@ static void begin_strip(rlx_cgen_kernel *g, uint32_t at)
     uint32_t r = c_word_at(g, at + 1), extent_reg = c_word_at(g, at + 2);
     rlx_cgen_value extent = as_atom(g, extent_reg), var, from, to;
     int64_t length = INT64_MAX;
-    if (is_constant(g, extent_reg))
-        length = (int64_t)rlx_get_u64(g->part[RLX_KERNEL_CONSTS] + 8 * (size_t)extent_reg);
+    if (c_is_constant(g, extent_reg))
+        length = (int64_t)c_constant(g, extent_reg);
     take(g, at);
     settle(g, false);
     uint32_t names = (uint32_t)g->declared.len;
@@ -714,7 +709,7 @@ static void want_dim(rlx_cgen_kernel *g, uint32_t at)
 /* 1 + the buffer that may be the memory of this one, or 0. */
 static uint32_t same_as(const rlx_cgen_kernel *g, uint32_t row)
 {
-    return rlx_get_u16(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row + 6);
+    return rlx_get_u16(c_buffer(g, row) + 6);
 }
 
 static bool is_alone(const rlx_cgen_kernel *g, uint32_t row)
@@ -746,7 +741,7 @@ static void alloc(rlx_cgen_kernel *g, uint32_t at)
     end_line(g);
     g->buffers[row] =
         declare(g, rlx_slice_z((const char *)g->part[RLX_KERNEL_NAMES] +
-                               rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row + 8)));
+                               rlx_get_u32(c_buffer(g, row) + 8)));
     say_pointer(g, row);
 }
 
@@ -838,7 +833,7 @@ static void note_captured(rlx_cgen_kernel *g, uint32_t at)
     for (uint32_t i = 0; letters[i]; i++) {
         uint32_t w = c_word_at(g, at + 1 + i);
         bool reads = strchr("ilfdvxsrc", letters[i]) || (letters[i] == 'm' && w != RLX_KERNEL_NONE);
-        if (reads && !is_constant(g, w) && g->seen[w] != g->num_parts) {
+        if (reads && !c_is_constant(g, w) && g->seen[w] != g->num_parts) {
             g->seen[w] = g->num_parts;
             (void)rlx_vec_push(g->memory, &g->captured, w);
         }
@@ -1064,7 +1059,7 @@ static void parameters(rlx_cgen_kernel *g)
     for (uint32_t row = 0; row < g->count[RLX_KERNEL_BUFFERS]; row++)
         g->same_place |= same_as(g, row) != 0;
     for (uint32_t row = 0; row < g->count[RLX_KERNEL_BUFFERS]; row++) {
-        const uint8_t *p = g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row;
+        const uint8_t *p = c_buffer(g, row);
         if (p[4] == RLX_KERNEL_BUFFER_TEMP || !g->used[row])
             continue;
         bool only_shape =

@@ -128,7 +128,7 @@ static void put_int(rlx_buf *b, int64_t v)
 
 static rlx_cgen_value literal(rlx_cgen_kernel *g, uint32_t r)
 {
-    uint64_t bits = rlx_get_u64(g->part[RLX_KERNEL_CONSTS] + 8 * (size_t)r);
+    uint64_t bits = c_constant(g, r);
     uint32_t low = (uint32_t)bits;
     size_t begin = g->pool.len;
     double d;
@@ -152,7 +152,7 @@ static rlx_cgen_value literal(rlx_cgen_kernel *g, uint32_t r)
 
 rlx_cgen_value rlx_cgen_operand(rlx_cgen_kernel *g, uint32_t r)
 {
-    if (r < g->count[RLX_KERNEL_CONSTS] && !g->values[r].len)
+    if (c_is_constant(g, r) && !g->values[r].len)
         g->values[r] = literal(g, r);
     return g->values[r];
 }
@@ -384,7 +384,7 @@ rlx_cgen_value rlx_cgen_arithmetic(rlx_cgen_kernel *g, uint32_t at)
 rlx_cgen_value rlx_cgen_load(rlx_cgen_kernel *g, uint32_t row, rlx_cgen_value offset)
 {
     enum rlx_kernel_elem e =
-        rlx_kernel_elem_of((int32_t)rlx_get_u32(g->part[RLX_KERNEL_BUFFERS] + 24 * (size_t)row));
+        rlx_kernel_elem_of((int32_t)rlx_get_u32(c_buffer(g, row)));
     const char *call = rlx_cgen_elems[e].load;
     const char *before = call                                     ? call
                          : e == RLX_ELEM_U32 || e == RLX_ELEM_U64 ? "(int64_t)"

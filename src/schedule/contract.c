@@ -422,11 +422,12 @@ static int64_t lines_of_tile(const rlx_tiling *t, bool joint)
     const bool shared = has_outer(t) || t->params->inside > 0;
     int64_t whole = 0;
     (void)rlx_int_literal(t->column.lanes.extent, &whole);
-    const int64_t width = t->strip.width, lines = whole / width, parts = tiles_of(lines, MOST_LINES),
-                  most = t->strip.turned                     ? (width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1)
-                         : !t->strip.down && !joint          ? 1
-                         : shared || parts > MOST_LINES ? MOST_LINES
-                                                             : parts;
+    const int64_t width = t->strip.width, lines = whole / width, parts = tiles_of(lines, MOST_LINES);
+    int64_t most = shared || parts > MOST_LINES ? MOST_LINES : parts;
+    if (t->strip.turned)
+        most = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1;
+    else if (!t->strip.down && !joint)
+        most = 1;
     return t->strip.down && shared ? most : even_tiles(lines, most, 1, 2 * tiles_of(lines, most));
 }
 
