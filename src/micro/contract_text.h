@@ -99,13 +99,33 @@
 enum { PREFETCHED = 64 };
 #endif
 
-/* The same, several steps at a time, for elements of a that lie at known distances: a panel of R rows, or rows whose steps lie
- * side by side. What only counts and moves pointers takes room from products. */
+/* The same, three steps at a time as windows have them, for elements of a at addresses that take little to find: a panel of R rows, or up
+ * to 14 rows any distance apart. What only counts and moves pointers takes room from products. */
 #if COMMON && defined(LONG_TILES)
 #define IN_PANEL(R, i, u) a[0][(u) * (R) + (i)]
-#define IN_PANEL_STEPS(R) (R)
-#define IN_ROWS(R, i, u) a[(i) / 3][(i) % 3 * a_i + (u)]
-#define IN_ROWS_STEPS(R) 1
+#define IN_PANEL_STEP(R, u)      \
+    RLX_UNKNOWN_VALUE(a[0]);     \
+    if ((u) % 2 == 1)            \
+        RLX_PREFETCH((uintptr_t)a[0] + (PREFETCHED + (u)) * (R) * sizeof(T));
+#define IN_PANEL_MOVE(R, n) a[0] += (n) * (R);
+/* Addresses are a pointer and once, twice, four or eight times a register: two rows and 1, 3 and 5 times their distance reach all. */
+#define IN_ROWS(R, i, u) \
+    *(const T *)((const char *)a[rlx_row_from[i].pointer] + apart[rlx_row_from[i].apart] * rlx_row_from[i].times)
+#define IN_ROWS_STEP(R, u)       \
+    a[0] += a_k, a[1] += a_k;    \
+    RLX_UNKNOWN_VALUE(a[0]);     \
+    RLX_UNKNOWN_VALUE(a[1]);     \
+    RLX_UNKNOWN_VALUE(apart[0]); \
+    RLX_UNKNOWN_VALUE(apart[1]); \
+    RLX_UNKNOWN_VALUE(apart[2]);
+#define IN_ROWS_MOVE(R, n)
+#if !defined(RLX_MICRO_ROW_FROM)
+#define RLX_MICRO_ROW_FROM
+static const struct { uint8_t pointer, apart, times; } rlx_row_from[] = {
+    { 0, 0, 0 }, { 0, 0, 1 }, { 0, 0, 2 }, { 0, 1, 1 }, { 0, 0, 4 }, { 0, 2, 1 }, { 0, 1, 2 },
+    { 1, 1, 2 }, { 0, 0, 8 }, { 1, 0, 8 }, { 0, 2, 2 }, { 1, 2, 2 }, { 0, 1, 4 }, { 1, 1, 4 },
+};
+#endif
 #define STEP_OF(R, W, part, at, u)                                                                 \
     {                                                                                              \
         VEC y[W];                                                                                  \
@@ -118,41 +138,38 @@ enum { PREFETCHED = 64 };
                 s[i][w] = SUM(x, y[w], s[i][w]);                                                   \
         }                                                                                          \
         b += b_k;                                                                                  \
+        at##_STEP(R, u)                                                                            \
     }
-#define LONG_TILE(R, W, part, at, pointers, steps)                                                      \
+#define LONG_TILE(R, W, part, at, steps)                                                           \
     SET static void NAME(at##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column) \
     {                                                                                              \
-        const int64_t acc_i = r->acc_i, a_i = r->a_i, b_k = r->b_k, depth = r->depth,              \
-                      a_next = r->a_t - depth * at##_STEPS(R), b_next = r->b_t - depth * b_k;      \
+        const int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k, depth = r->depth, \
+                      a_next = r->a_t - depth * a_k, b_next = r->b_t - depth * b_k;                \
         T *acc = (T *)r->acc + row * acc_i + column;                                               \
-        const T *b = (const T *)r->b + column, *a[pointers];                                       \
+        const T *b = (const T *)r->b + column;                                                     \
+        const T *a[2] = { (const T *)r->a + row * a_i, (const T *)r->a + (row + 1) * a_i };        \
+        int64_t apart[3] = { a_i * sizeof(T), 3 * a_i * sizeof(T), 5 * a_i * sizeof(T) };          \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
         VEC s[R][W];                                                                               \
-        RLX_UNROLL for (int i = 0; i < pointers; i++)                                              \
-            a[i] = (const T *)r->a + (row + 3 * i) * a_i;                                          \
+        (void)apart;                                                                               \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
                 s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);               \
         }                                                                                          \
-        for (int64_t t = r->turns; t > 0; t--, b += b_next) {                                      \
+        for (int64_t t = r->turns; t > 0; t--, a[0] += a_next, a[1] += a_next, b += b_next) {      \
             int64_t k = depth;                                                                     \
             for (; k >= steps; k -= steps) {                                                       \
                 STEP_OF(R, W, part, at, 0)                                                         \
                 STEP_OF(R, W, part, at, 1)                                                         \
-                RLX_PREFETCH((uintptr_t)a[0] + PREFETCHED * at##_STEPS(R) * sizeof(T));      \
-                if (steps > 2) {                                                                   \
+                if (steps > 2)                                                                     \
                     STEP_OF(R, W, part, at, 2)                                                     \
-                    STEP_OF(R, W, part, at, 3)                                                     \
-                    RLX_PREFETCH((uintptr_t)a[0] + (PREFETCHED + 2) * at##_STEPS(R) * sizeof(T)); \
-                }                                                                                  \
-                RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += steps * at##_STEPS(R);       \
+                at##_MOVE(R, steps)                                                                \
             }                                                                                      \
             for (; k > 0; k--) {                                                                   \
                 STEP_OF(R, W, part, at, 0)                                                         \
-                RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += at##_STEPS(R);               \
+                at##_MOVE(R, 1)                                                                    \
             }                                                                                      \
-            RLX_UNROLL for (int i = 0; i < pointers; i++) a[i] += a_next;                          \
         }                                                                                          \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
@@ -552,9 +569,11 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
 #undef LONG_DONE
 #undef STEP_OF
 #undef IN_PANEL
-#undef IN_PANEL_STEPS
+#undef IN_PANEL_STEP
+#undef IN_PANEL_MOVE
 #undef IN_ROWS
-#undef IN_ROWS_STEPS
+#undef IN_ROWS_STEP
+#undef IN_ROWS_MOVE
 #undef DOWN
 #undef ROW_BELOW
 #undef ROWS_BELOW_3

@@ -18,21 +18,23 @@
 #define HIGH_CASES_1(part)
 #define LOW_CASES_1(part)
 #define ODD_CASE_1(part)
-/* As few tiles as there can be, all about as high: each reads all of b. Twelve rows are one where they lie side by side, else
- * nine and three. */
+/* As few tiles as there can be, all about as high: each reads all of b. Twelve rows are one tile where all columns are there, else
+ * nine and three; there fourteen are one, too (LONG_CASES). */
 static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 7, 8, 8, 9, 9 };
 #define F32_NEXT(W, n) (W == 1 ? (n) : (n) < (int64_t)sizeof next_rows ? next_rows[n] : 12)
+#define IS_FOR_14(n) (((n) + 13) / 14 * 12 < (n) && ((n) == 14 || F32_NEXT(2, n) == 12))
 /* Loads of a part cost an instruction where products are computed, so that whole vectors have tiles of their own. */
-#define LONG_TILES                                                                         \
-    LONG_TILE(12, 2, , IN_ROWS, 4, 2) LONG_TILE(8, 2, , IN_PANEL, 1, 4)                    \
-    LONG_TILE(8, 2, _part, IN_PANEL, 1, 4) LONG_TILE(8, 1, _part, IN_PANEL, 1, 4)
-#define LONG_CASES                                                                     \
-    if (r->a_k == 1 && r->a_i != 1) {                                                  \
-        LONG_CASE(12, 2, , IN_ROWS, columns >= 2 * LANES && F32_NEXT(2, n) == 12) \
-    } else if (r->a_k == 8 && r->a_i == 1 && row % 8 == 0) {                           \
-        LONG_CASE(8, 2, , IN_PANEL, columns >= 2 * LANES)                              \
-        LONG_CASE(8, 2, _part, IN_PANEL, columns > LANES)                              \
-        LONG_CASE(8, 1, _part, IN_PANEL, true)                                         \
+#define LONG_TILES                                                                      \
+    LONG_TILE(14, 2, , IN_ROWS, 3) LONG_TILE(12, 2, , IN_ROWS, 2)                       \
+    LONG_TILE(8, 2, , IN_PANEL, 3) LONG_TILE(8, 2, _part, IN_PANEL, 2) LONG_TILE(8, 1, _part, IN_PANEL, 2)
+#define LONG_CASES                                                                      \
+    if (r->a_k != 8 || r->a_i != 1) {                                                   \
+        LONG_CASE(14, 2, , IN_ROWS, columns >= 2 * LANES && IS_FOR_14(n))               \
+        LONG_CASE(12, 2, , IN_ROWS, columns >= 2 * LANES && F32_NEXT(2, n) == 12)       \
+    } else if (row % 8 == 0) {                                                          \
+        LONG_CASE(8, 2, , IN_PANEL, columns >= 2 * LANES)                               \
+        LONG_CASE(8, 2, _part, IN_PANEL, columns > LANES)                               \
+        LONG_CASE(8, 1, _part, IN_PANEL, true)                                          \
     }
 #define SET_LENDER rlx_micro_avx2
 #define SET_LENDS_RANGES 1
@@ -42,13 +44,9 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 4
 #define SET_FUSES 1
-/* Of the other types, few columns get low tiles. */
-#define F64_TILES(W, part) F64_HIGH_TILES_##W(part) TILE(4, W, part) TILE(1, W, part)
-#define F64_CASES(W, part) F64_HIGH_CASES_##W(part) CASE(4, W, part)
-#define F64_HIGH_TILES_2(part) TILE(8, 2, part)
-#define F64_HIGH_CASES_2(part) CASE(8, 2, part)
-#define F64_HIGH_TILES_1(part)
-#define F64_HIGH_CASES_1(part)
+/* Of the other types, tiles are low. */
+#define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
+#define F64_CASES(W, part) CASE(4, W, part)
 #define INT_TILES(W, part) INT_HIGH_TILES_##W(part) TILE(1, W, part)
 #define INT_CASES(W, part) INT_HIGH_CASES_##W(part)
 #define INT_HIGH_TILES_2(part) TILE(4, 2, part)

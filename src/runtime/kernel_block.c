@@ -4,7 +4,7 @@
 #include "runtime/kernel_int.h"
 
 /* Work is done in pieces, so that a long instruction can be stopped: multiply-adds, elements. */
-#define PIECE ((int64_t)1 << 20)
+#define PIECE ((int64_t)1 << 21)
 #define COPY_PIECE ((int64_t)1 << 16)
 
 /* ---- boxes ---------------------------------------------------------------------------------- */

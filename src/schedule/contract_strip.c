@@ -34,7 +34,8 @@ enum {
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
     FEW_ROWS = 8,               /* of a strip that need not be copied to be near */
     LEAST_TURNED = 12,          /* columns of a strip that weights are read for once more */
-    VECTOR = 8                  /* elements of a vector */
+    VECTOR = 8,                 /* elements of a vector */
+    WIDEST_VECTOR = 16          /* of the machines with the longest ones, which lose most where lines end within one */
 };
 
 static bool literal_extent(const rlx_tiling *t, int loop, int64_t *out)
@@ -116,8 +117,8 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
  * them alone is loaded as often as it is multiplied. */
 static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t rows)
 {
-    return t->row.param >= 0 && rows % VECTOR == 0 && rows % RLX_COLUMN_PANEL != VECTOR && s->width >= LEAST_TURNED && s->width % VECTOR &&
-           s->rows + 2 * rows < s->rows * s->steps;
+    return t->row.param >= 0 && rows % VECTOR == 0 && rows % RLX_COLUMN_PANEL != VECTOR && s->width >= LEAST_TURNED &&
+           s->width % WIDEST_VECTOR && s->rows + 2 * rows < s->rows * s->steps;
 }
 
 bool rlx_choose_strips(rlx_tiling *t, bool begins)
