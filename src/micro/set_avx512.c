@@ -6,11 +6,9 @@
 #define RLX_SET_AVX512
 #include "micro/vector.h"
 
-#define F32_TILES(W, part) \
-    HIGH_TILES_##W(part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
+#define F32_TILES(W, part) HIGH_TILES_##W(part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) HIGH_CASES_##W(part) CASE(8, W, part) LOW_CASES_##W(part) CASE(4, W, part) ODD_CASE_##W(part) CASE(2, W, part)
-#define HIGH_TILES_2(part) \
-    TILE(9, 2, part) TILE(7, 2, part) TILE(5, 2, part) TILE(3, 2, part)
+#define HIGH_TILES_2(part) TILE(9, 2, part) TILE(7, 2, part) TILE(5, 2, part) TILE(3, 2, part)
 #define HIGH_CASES_2(part) CASE(9, 2, part)
 #define LOW_CASES_2(part) CASE(7, 2, part) CASE(5, 2, part)
 #define ODD_CASE_2(part) CASE(3, 2, part)
@@ -22,16 +20,16 @@
  * nine and three; there fourteen are one, too (LONG_CASES). */
 static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 7, 8, 8, 9, 9 };
 #define F32_NEXT(W, n) (W == 1 ? (n) : (n) < (int64_t)sizeof next_rows ? next_rows[n] : 12)
-#define IS_FOR_14(n) (((n) + 13) / 14 * 12 < (n) && ((n) == 14 || F32_NEXT(2, n) == 12))
+#define IS_FOR_14(n) ((n) == 14 || ((n) > 24 && (n) % 12 != 0))
 /* Loads of a part cost an instruction where products are computed, so that whole vectors have tiles of their own. */
 #define LONG_TILES                                                                      \
     LONG_TILE(14, 2, , IN_ROWS, 3) LONG_TILE(12, 2, , IN_ROWS, 2)                       \
-    LONG_TILE(8, 2, , IN_PANEL, 3) LONG_TILE(8, 2, _part, IN_PANEL, 2) LONG_TILE(8, 1, _part, IN_PANEL, 2)
+    LONG_TILE(8, 2, , IN_PANEL, 2) LONG_TILE(8, 2, _part, IN_PANEL, 2) LONG_TILE(8, 1, _part, IN_PANEL, 2)
 #define LONG_CASES                                                                      \
     if (r->a_k != 8 || r->a_i != 1) {                                                   \
         LONG_CASE(14, 2, , IN_ROWS, columns >= 2 * LANES && IS_FOR_14(n))               \
         LONG_CASE(12, 2, , IN_ROWS, columns >= 2 * LANES && F32_NEXT(2, n) == 12)       \
-    } else if (row % 8 == 0) {                                                          \
+    } else {                                                                            \
         LONG_CASE(8, 2, , IN_PANEL, columns >= 2 * LANES)                               \
         LONG_CASE(8, 2, _part, IN_PANEL, columns > LANES)                               \
         LONG_CASE(8, 1, _part, IN_PANEL, true)                                          \
@@ -59,9 +57,29 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
 #define SET_NARROW rlx_micro_avx2.contract[1][RLX_ELEM_F32]
 #include "micro/set_text.h"
 
+/* Few columns behind whole vectors are left to that set, which has the rows of many panels as its lanes. */
+RLX_SMALL SET static bool contract_groups(const rlx_micro_sum *sum, const rlx_micro_groups *groups)
+{
+    enum { FEW = 4, NEAR = 2 * f32_LANES };
+    const int64_t few = sum->columns % f32_LANES, whole = sum->columns - few;
+    rlx_micro_sum part = *sum;
+    part.acc = (float *)sum->acc + whole, part.b = (const float *)sum->b + whole, part.columns = few;
+    if (few == 0 || few > FEW || sum->b_j != 1 || !SET_LENDER.groups(&part, groups))
+        return contract_lanes(sum, groups);
+    for (int64_t j = 0; j < whole; j += NEAR)
+        for (int64_t n = 0; n < groups->count; n++) {
+            part.acc = (float *)sum->acc + n * groups->acc + j;
+            part.a = (const float *)sum->a + n * groups->a;
+            part.b = (const float *)sum->b + j;
+            part.columns = rlx_micro_less(whole - j, NEAR);
+            contract_f32_exact(&part);
+        }
+    return true;
+}
+
 #define FUNCTIONS                  \
     .contract = contractions,      \
-    .groups = contract_lanes,       \
+    .groups = contract_groups,      \
     .reduce = reductions,          \
     .partial = partials,           \
     .normalize = normalize_f32,    \
