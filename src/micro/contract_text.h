@@ -99,7 +99,7 @@
 enum { PREFETCHED = 64 };
 #endif
 
-/* The same, three steps at a time as windows have them, for elements of a at addresses that take little to find: a panel of R rows, or up
+/* The same, two steps at a time, or three as windows have them, for elements of a at addresses that take little to find: a panel of R rows, or up
  * to 14 rows any distance apart. What only counts and moves pointers takes room from products. */
 #if COMMON && defined(LONG_TILES)
 #define IN_PANEL(R, i, u) a[0][(u) * (R) + (i)]
@@ -108,7 +108,8 @@ enum { PREFETCHED = 64 };
     if ((u) % 2 == 1)            \
         RLX_PREFETCH((uintptr_t)a[0] + (PREFETCHED + (u)) * (R) * sizeof(T));
 #define IN_PANEL_MOVE(R, n) a[0] += (n) * (R);
-/* Addresses are a pointer and once, twice, four or eight times a register: two rows and 1, 3 and 5 times their distance reach all. */
+/* Addresses are a pointer and once, twice, four or eight times a register: two rows and 1, 3 and 5 times their distance reach all. That
+ * each is unknown again behind a step keeps the compiler from joining loads of several steps, for which registers are lacking. */
 #define IN_ROWS(R, i, u) \
     *(const T *)((const char *)a[rlx_row_from[i].pointer] + apart[rlx_row_from[i].apart] * rlx_row_from[i].times)
 #define IN_ROWS_STEP(R, u)       \

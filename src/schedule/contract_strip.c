@@ -113,9 +113,8 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
     return last < MOST_ELEMENTS / out->rows;
 }
 
-/* Rows become lanes where panels of them are there, and their sums take less to turn back than panels of columns take to fill, by a quarter longer where
- * windows are some columns apart. A vector of
- * them alone is loaded as often as it is multiplied. */
+/* Rows become lanes where panels of them are there, and their sums take less to turn back than panels of columns take to fill, which is
+ * a quarter more where windows are some columns apart. A vector of them alone is loaded as often as it is multiplied. */
 static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t rows)
 {
     return t->row.param >= 0 && rows % VECTOR == 0 && rows % RLX_COLUMN_PANEL != VECTOR && s->width >= LEAST_TURNED &&

@@ -78,7 +78,7 @@ if [ "${RELAX_VARIANT:-release}" = release ]; then
         at_most "instruction set $set" "$bytes" 60000
         micro=$((micro + bytes))
     done
-    at_most "the run side without micro" $(($(code_of "$work/all.so" "") - micro)) 280880
+    at_most "the run side without micro" $(($(code_of "$work/all.so" "") - micro)) 280850
 fi
 
 echo "$passed passed, $failed failed"
