@@ -196,6 +196,23 @@ static const rlx_prim *steps_of_all_turns(rlx_kgen *w, const rlx_nest_plan *plan
     return rlx_fold_mul(w->ctx, steps, along[step]) == along[turn] ? rlx_fold_mul(w->ctx, plan->loops[turn].extent, steps) : NULL;
 }
 
+/* Columns of all rows, where rows of a reduction go on as columns do, and threads share neither. NULL: they do not. */
+static const rlx_prim *columns_of_all_rows(rlx_kgen *w, const rlx_kgen_nest *n)
+{
+    const rlx_nest_plan *plan = n->plan;
+    const int row = plan->fused.loop[RLX_FUSED_ROW], column = plan->fused.loop[RLX_FUSED_COLUMN], shared = plan->parallel.dimension;
+    if (plan->fused.contract || row < 0 || column < 0 ||
+        (n->shared && plan->parallel.extent && (shared == RLX_FUSED_ROW || shared == RLX_FUSED_COLUMN)))
+        return NULL;
+    const rlx_prim *columns = plan->loops[column].extent;
+    for (size_t i = 0; i < plan->accesses.len; i++) {
+        const rlx_prim *const *along = plan->accesses.data[i].offset.coeff;
+        if (!along[row] || !along[column] || rlx_fold_mul(w->ctx, columns, along[column]) != along[row])
+            return NULL;
+    }
+    return rlx_fold_mul(w->ctx, plan->loops[row].extent, columns);
+}
+
 /* Registers in a fixed order, which is that of the code that computes them. */
 static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
 {
@@ -209,9 +226,11 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
     int touches = f->contract || partial ? 3 : 2;
     at[0] = start_reg(w, plan, touched[0]);
     at[1] = start_reg(w, plan, touched[1]);
-    const rlx_prim *all_steps = steps_of_all_turns(w, plan);
+    const rlx_prim *all_steps = steps_of_all_turns(w, plan), *all_columns = columns_of_all_rows(w, n);
     for (int i = 0; i < RLX_FUSED_LOOPS; i++)
-        extents[i] = extent_reg(w, plan, i == RLX_FUSED_TURN && all_steps ? -1 : f->loop[i]);
+        extents[i] = extent_reg(w, plan, (i == RLX_FUSED_TURN && all_steps) || (i == RLX_FUSED_ROW && all_columns) ? -1 : f->loop[i]);
+    if (all_columns)
+        extents[RLX_FUSED_COLUMN] = rlx_kgen_int64(w, all_columns).reg;
     if (all_steps)
         extents[RLX_FUSED_STEP] = rlx_kgen_int64(w, all_steps).reg;
     if (touches == 3)
@@ -403,7 +422,7 @@ static void write_map(rlx_kgen *w, const rlx_kgen_nest *n)
         x[count++] = stride_reg(w, a, m->row);
         x[count++] = stride_reg(w, a, m->column);
     }
-    x[count++] = extent_reg(w, n->plan, m->row);
+    x[count++] = m->row < 0 ? extent_reg(w, n->plan, -1) : int64_reg(w, m->rows);
     x[count] = m->column < 0 ? extent_reg(w, n->plan, -1) : int64_reg(w, m->columns);
     const int dimension = n->plan->parallel.dimension;
     sides s = { .extent = 13 + dimension };

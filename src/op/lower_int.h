@@ -183,7 +183,7 @@ typedef struct rlx_lowering_rows {
     bool inside_marked[RLX_LOW_RANK];
 } rlx_lowering_rows;
 void rlx_lowering_rows_begin(rlx_lowering_rows *r, rlx_lowering *b, const rlx_lowering_list *sizes,
-                             const bool *marked);
+                             const bool *marked, bool functions);
 void rlx_lowering_rows_end(rlx_lowering_rows *r);
 /* A temporary for a tile, or (kept) for one value of each row. */
 const rlx_buffer *rlx_lowering_rows_alloc(rlx_lowering_rows *r, const char *name, rlx_dtype dtype,

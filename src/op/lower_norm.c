@@ -186,7 +186,7 @@ static void normalise(norm *n, const weight *gamma, const weight *beta)
 /* Everything, row by row. */
 static void norm_rows(norm *n, bool centred, const weight *gamma, const weight *beta)
 {
-    rlx_lowering_rows_begin(&n->rows, &n->b, &n->view, n->marked);
+    rlx_lowering_rows_begin(&n->rows, &n->b, &n->view, n->marked, false);
     if (n->rows.by_rows && n->x.dtype != n->wide)
         widen(n);
     n->mean = centred ? statistic(n, "mean", false) : NULL;
@@ -426,7 +426,7 @@ const rlx_prim_func *rlx_lower_batch_norm(rlx_lower_request *l)
         n.spread = widened(&n, "spread", &w[3].t);
         invert_spread(&n, scale, NULL);
     }
-    rlx_lowering_rows_begin(&n.rows, &n.b, &n.view, n.marked);
+    rlx_lowering_rows_begin(&n.rows, &n.b, &n.view, n.marked, false);
     if (training) {
         if (n.rows.by_rows && n.x.dtype != n.wide)
             widen(&n);

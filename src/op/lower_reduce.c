@@ -399,7 +399,7 @@ static void arg_of_rows(reduction *r, enum rlx_fold which)
     rlx_lowering_open(&r->b, "number", &length, &index);
     rlx_tir_store(t, number, rlx_lowering_items(&index), rlx_tir_cast(t, RELAX_INT32, index.at[0]));
     rlx_tir_end_block(t);
-    rlx_lowering_rows_begin(&rows, &r->b, &r->x.shape.sizes, r->marked);
+    rlx_lowering_rows_begin(&rows, &r->b, &r->x.shape.sizes, r->marked, false);
     const bool whole = wide == r->x.dtype;
     const rlx_buffer *x = whole ? r->x.buffer : widen_rows(r, &rows, wide), *top = rlx_lowering_rows_alloc(&rows, "top", wide, true),
                      *place = rlx_lowering_rows_alloc(&rows, "place", RELAX_INT32, false),
@@ -585,7 +585,7 @@ static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
     }
     s.wide = rlx_lowering_accumulator(s.x.dtype);
     s.in_place = !logarithm && s.out.dtype == s.wide;
-    rlx_lowering_rows_begin(&s.r, &s.b, &s.x.shape.sizes, marked);
+    rlx_lowering_rows_begin(&s.r, &s.b, &s.x.shape.sizes, marked, true);
     s.top = rlx_lowering_rows_alloc(&s.r, "top", s.wide, true);
     s.sum = rlx_lowering_rows_alloc(&s.r, "sum", s.wide, true);
     s.raised = s.in_place ? s.out.buffer : rlx_lowering_rows_alloc(&s.r, "raised", s.wide, false);

@@ -12,31 +12,47 @@
 /* built for size */
 #include "op/lower_int.h"
 
-enum { TILE = 16384 };   /* elements of a tile, about */
+enum {
+    TILE = 16384,            /* elements of a tile, about */
+    SHARED = 6000            /* so many functions are worth a thread of their own */
+};
 
-/* The axis whose rows go into tiles: the last one in front of axes that are all reduced. SIZE_MAX: there is none. */
-static size_t tiled_axis(const rlx_lowering_rows *r)
+/* The axis that is cut into tiles: one in front of axes that are all reduced, so far out that what is inside of it is still small. SIZE_MAX:
+ * there is none. *inside: elements for each index of it. */
+static size_t tiled_axis(const rlx_lowering_rows *r, const rlx_prim **inside)
 {
     size_t first = 0;
+    int64_t all, n;
     while (first < r->sizes.n && !r->marked[first])
         first++;
     for (size_t i = first; i < r->sizes.n; i++)
         if (!r->marked[i])
             return SIZE_MAX;
-    return first > 0 && first < r->sizes.n ? first - 1 : SIZE_MAX;
+    if (first == 0 || first == r->sizes.n)
+        return SIZE_MAX;
+    *inside = rlx_lowering_product(r->b, &r->sizes, r->marked);
+    if (!rlx_int_literal(*inside, &all))
+        return first - 1;
+    /* one axis that is more than one row goes along, which its rows go on in: sums and functions have rows and columns */
+    for (int more = 0; --first > 0 && rlx_int_literal(r->sizes.at[first], &n) && (more += n > 1) <= 1; all *= n)
+        if (n < 1 || n > TILE / 2 / (all > 0 ? all : 1))
+            break;
+    *inside = rlx_tir_int(&r->b->t, all);
+    return first;
 }
 
-/* Rows of a tile: 1 is a row at a time. */
-static const rlx_prim *rows_of_tile(rlx_lowering_rows *r)
+/* Rows of a tile, `width` elements each: 1 is a row at a time. Where functions alone are worth threads there are two tiles at least: else threads would share the
+ * functions alone, apart from what stands around them. */
+static const rlx_prim *rows_of_tile(rlx_lowering_rows *r, const rlx_prim *width, bool functions)
 {
     rlx_tir *t = &r->b->t;
-    const rlx_prim *width = rlx_lowering_product(r->b, &r->sizes, r->marked),
-                   *one = rlx_tir_int(t, 1);
-    const rlx_prim *rows = rlx_tir_max(
-        t, rlx_tir_floor_div(t, rlx_tir_int(t, TILE), rlx_tir_max(t, width, one)), one);
-    int64_t n, most;
+    const rlx_prim *one = rlx_tir_int(t, 1),
+                   *rows = rlx_tir_max(t, rlx_tir_floor_div(t, rlx_tir_int(t, TILE), rlx_tir_max(t, width, one)), one);
+    int64_t n, most, columns;
     if (!rlx_int_literal(r->sizes.at[r->tiled], &n) || !rlx_int_literal(rows, &most))
         return rows;
+    if (functions && n > 1 && n <= most && rlx_int_literal(width, &columns) && n * columns >= SHARED)
+        return rlx_tir_int(t, (n + 1) / 2);
     /* fewer where all tiles are then alike */
     for (int64_t k = most; k > most / 2; k--)
         if (n % k == 0)
@@ -44,13 +60,13 @@ static const rlx_prim *rows_of_tile(rlx_lowering_rows *r)
     return rows;
 }
 
-/* Which axes are loops around everything: without `tiled`, which is cut. */
+/* Which axes are loops around everything: without `tiled`, which is cut, and those inside of it. */
 static void choose_outer(rlx_lowering_rows *r, size_t tiled)
 {
     bool by_rows = r->sizes.n > 0 && r->marked[r->sizes.n - 1], reduced = false;
     for (size_t i = 0; i < r->sizes.n; i++) {
         reduced |= r->marked[i];
-        r->outer[i] = !r->marked[i] && (by_rows || !reduced) && i != tiled;
+        r->outer[i] = !r->marked[i] && (by_rows || !reduced) && i < tiled;
     }
     r->by_rows = by_rows;
 }
@@ -87,12 +103,13 @@ static bool any_outer(const rlx_lowering_rows *r)
 }
 
 void rlx_lowering_rows_begin(rlx_lowering_rows *r, rlx_lowering *b, const rlx_lowering_list *sizes,
-                             const bool *marked)
+                             const bool *marked, bool functions)
 {
     *r = (rlx_lowering_rows){ .b = b, .sizes = *sizes };
     memcpy(r->marked, marked, sizes->n * sizeof *marked);
-    r->tiled = tiled_axis(r);
-    const rlx_prim *rows = r->tiled == SIZE_MAX ? NULL : rows_of_tile(r), *tiles = NULL;
+    const rlx_prim *width = NULL;
+    r->tiled = tiled_axis(r, &width);
+    const rlx_prim *rows = r->tiled == SIZE_MAX ? NULL : rows_of_tile(r, width, functions), *tiles = NULL;
     if (rows && rlx_is_int_value(rows, 1))
         r->tiled = SIZE_MAX;
     else if (rows)

@@ -183,7 +183,7 @@ typedef struct rlx_plan_map {
     uint8_t function;              /* enum rlx_kernel_map */
     size_t a, b;                   /* in `accesses`; the result is the first of them */
     int row, column;               /* loops; no column, -1: rows of one element */
-    const rlx_prim *columns;       /* how many there are: loops that the column goes on in are part of it */
+    const rlx_prim *rows, *columns;    /* how many there are: loops that a row or column goes on in are part of it */
 } rlx_plan_map;
 
 /* A loop that threads may share, each a part of it. The loop is determined, so iterations of different parts touch no common

@@ -82,23 +82,51 @@ static bool are_few(const rlx_prim *rows)
            (least && ((rlx_int_literal(least->a, &n) && n <= FEW_ROWS) || (rlx_int_literal(least->b, &n) && n <= FEW_ROWS)));
 }
 
-static bool map_single(rlx_nest_plan *n)
+/* Loops that the row goes on in, on all sides. How many loops rows are then; 0: out of memory. */
+static size_t widen_row(rlx_context *ctx, rlx_nest_plan *n)
+{
+    rlx_plan_map *m = &n->map;
+    size_t loops = 1;
+    m->rows = n->loops[m->row].extent;
+    for (int i = (int)n->count; i-- > 0 && m->rows;) {
+        bool goes_on = i != m->row && i != m->column && !rlx_is_int_value(n->loops[i].extent, 1);
+        for (size_t k = 0; k < n->accesses.len && goes_on; k++) {
+            const rlx_prim *const *coeff = n->accesses.data[k].offset.coeff;
+            goes_on = coeff[i] && coeff[m->row] && coeff[i] == rlx_fold_mul(ctx, m->rows, coeff[m->row]);
+        }
+        if (!goes_on)
+            continue;
+        m->rows = rlx_fold_mul(ctx, m->rows, n->loops[i].extent);
+        n->loops[i].role = RLX_PLAN_BOX;
+        loops++;
+    }
+    n->loops[m->row].role = RLX_PLAN_ROW;
+    return m->rows ? loops : 0;
+}
+
+static bool map_single(rlx_context *ctx, rlx_nest_plan *n)
 {
     const rlx_buffer_store *s = rlx_as_buffer_store(n->body);
-    if (n->count != 1 || !s || s->predicate || n->accesses.len != 2 || !n->loops[0].determined ||
-        !are_few(n->loops[0].extent))
+    if (!s || s->predicate || n->accesses.len != 2)
         return false;
     const rlx_prim *from = match_single(s->value, &n->map.function);
     const rlx_buffer_load *l = from ? rlx_as_buffer_load(from) : NULL;
-    for (size_t i = 0; i < 2; i++)
-        if (!n->accesses.data[i].literal || !is_float32(&n->accesses.data[i]) || !rlx_plan_is_unit(&n->accesses.data[i], 0))
-            return false;
     if (!l || l->predicate || rlx_plan_find_access(n, from) != 1 || rlx_plan_share_memory(&n->accesses.data[1], &n->accesses.data[0]))
         return false;
+    for (size_t i = 0; i < 2; i++)
+        if (!n->accesses.data[i].literal || !is_float32(&n->accesses.data[i]))
+            return false;
+    for (int i = 0; i < (int)n->count; i++) {
+        if (!n->loops[i].determined)
+            return false;
+        if (rlx_plan_is_unit(&n->accesses.data[0], i) && rlx_plan_is_unit(&n->accesses.data[1], i))
+            n->map.row = i;
+    }
     n->map.a = n->map.b = 1;
-    n->map.row = 0;
-    n->loops[0].role = RLX_PLAN_ROW;
-    return true;
+    const bool is = n->map.row >= 0 && widen_row(ctx, n) == n->count && are_few(n->map.rows);
+    for (size_t i = 0; i < n->count && !is; i++)
+        n->loops[i].role = RLX_PLAN_LOOP;
+    return is;
 }
 
 /* One row alone, and not a short one. */
@@ -127,8 +155,9 @@ bool rlx_plan_mapping(rlx_context *ctx, rlx_nest_plan *n)
 {
     rlx_plan_map *m = &n->map;
     m->row = m->column = -1;
-    if (map_single(n))
+    if (map_single(ctx, n))
         return true;
+    m->row = m->column = -1;
     if (!match_body(n))
         return false;
     for (size_t i = 0; i < n->accesses.len; i++)
@@ -145,9 +174,7 @@ bool rlx_plan_mapping(rlx_context *ctx, rlx_nest_plan *n)
     }
     if ((m->row < 0 && !is_exp_of_row(n)) || m->column < 0 || rlx_plan_share_memory(b, &n->accesses.data[0]))
         return false;
-    if (m->row >= 0)
-        n->loops[m->row].role = RLX_PLAN_ROW;
     n->loops[m->column].role = RLX_PLAN_COLUMN;
     widen_column(ctx, n);
-    return m->columns != NULL;
+    return m->columns && (m->row < 0 || widen_row(ctx, n));
 }

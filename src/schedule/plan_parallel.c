@@ -68,7 +68,8 @@ static void offer_inner(choice *c)
             offer(c, (candidate){ -1, d, n->normalize.extent[d], d ? COLUMNS_OF_ROW : 1 });
         return;
     case RLX_PLAN_MAP:
-        offer_loop(c, n->map.row, 0, 1);
+        if (n->map.row >= 0)
+            offer(c, (candidate){ n->map.row, 0, n->map.rows, 1 });
         if (n->map.column >= 0)
             offer(c, (candidate){ n->map.column, 1, n->map.columns, COLUMNS_OF_ROW });
         return;
