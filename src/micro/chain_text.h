@@ -133,9 +133,25 @@ OF_BLOCK(tanh, CHAIN_BESIDE)
 OF_BLOCK(erf, ERF_BESIDE)
 SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns)
 {
-    enum { beside = SUMS_BESIDE, STEP = beside * f32_LANES, SIDE = RLX_PARTIAL_SUMS / f32_LANES };
+    enum { SIDE = RLX_PARTIAL_SUMS / f32_LANES, beside = SET_MASKS ? SIDE : SUMS_BESIDE, STEP = beside * f32_LANES };
     f32_vec sum[SIDE], minus = f32_fill(-b);
     RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = fresh ? f32_fill(0) : f32_load(sums + v * f32_LANES);
+#if SET_MASKS
+    f32_tail tail[SIDE];
+    RLX_UNROLL for (int v = 0; v < SIDE; v++) tail[v] = f32_first(f32_LANES);
+    for (int64_t j = 0, n = columns; n > 0; j += RLX_PARTIAL_SUMS, n -= RLX_PARTIAL_SUMS) {
+        f32_vec x[MOST_BESIDE];
+        if (n < RLX_PARTIAL_SUMS)
+            EACH tail[w] = f32_first(n < w * f32_LANES ? 0 : rlx_micro_less(n - w * f32_LANES, f32_LANES));
+        /* the next row, which is mostly what comes next; it need not be there */
+        EACH RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w * f32_LANES) * sizeof(float));
+        EACH x[w] = f32_load_part(a + j + w * f32_LANES, tail[w]) + minus;
+        exp_below(x, false, beside);
+        EACH f32_store_part(d + j + w * f32_LANES, x[w], tail[w]);
+        EACH sum[w] += f32_merge(f32_fill(0), x[w], tail[w]); /* what is not there adds nothing */
+    }
+    RLX_UNROLL for (int v = 0; v < SIDE; v++) f32_store(sums + v * f32_LANES, sum[v]);
+#else
     int64_t j = 0, n = columns;
     for (; n >= STEP; j += STEP, n -= STEP) {
         f32_vec x[MOST_BESIDE];
@@ -166,6 +182,7 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
         f32_store(of, f32_load(of) + x);
     }
     RLX_UNROLL for (int v = 0; v < SIDE; v++) sum[v] = f32_load(sums + v * f32_LANES);
+#endif
     RLX_UNROLL for (int half = SIDE / 2; half > 0; half /= 2)
         RLX_UNROLL for (int v = 0; v < half; v++) sum[v] += sum[v + half];
     f32_fold(sum[0], ADD);

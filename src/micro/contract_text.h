@@ -160,7 +160,7 @@ static const struct { uint8_t pointer, apart, times; } rlx_row_from[] = {
         }                                                                                          \
         for (int64_t t = r->turns; t > 0; t--, a[0] += a_next, a[1] += a_next, b += b_next) {      \
             int64_t k = depth;                                                                     \
-            for (; k >= steps; k -= steps) {                                                       \
+            for (; steps > 1 && k >= steps; k -= steps) {                                          \
                 STEP_OF(R, W, part, at, 0)                                                         \
                 STEP_OF(R, W, part, at, 1)                                                         \
                 if (steps > 2)                                                                     \

@@ -84,10 +84,49 @@
                 OF(X, store_end)(acc + last, s[W - 1], end, n);                              \
         }                                                                                    \
     }
+/* A vector of columns of four rows, so that none waits for itself alone. The last row is done again where there are fewer: all are read before
+ * one is written. */
+#if COMMON && defined(SET_ROWS_BESIDE)
+SET static void NAME(row_1_one)(const rlx_micro_sum *r, int64_t column)
+{
+    enum { W = 4 };
+    const int64_t a_k = r->a_k, a_next = r->a_t - r->depth * a_k;
+    int64_t n = rlx_micro_less(r->columns - column, LANES);
+    if (ANY_ORDER && column > 0) /* columns that are met twice */
+        column -= LANES - n, n = LANES;
+    const OF(X, tail) end = OF(X, first)(n);
+    for (int64_t i = 0; i < r->rows; i += W) {
+        T *acc[W];
+        const T *a[W];
+        VEC s[W];
+        SEEN seen[W];
+        RLX_UNROLL for (int w = 0; w < W; w++)
+        {
+            const int64_t row = rlx_micro_less(i + w, r->rows - 1);
+            acc[w] = (T *)r->acc + row * r->acc_i + column;
+            a[w] = (const T *)r->a + row * r->a_i + column;
+            s[w] = OF(X, load_part)(acc[w], end);
+            seen[w] = LOOK(s[w]);
+        }
+        for (int64_t t = r->turns, at = 0; t > 0; t--, at += a_next)
+            for (int64_t k = r->depth; k > 0; k--, at += a_k)
+                RLX_UNROLL for (int w = 0; w < W; w++)
+                {
+                    VEC y = OF(X, load_part)(a[w] + at, end);
+                    TAKE(s[w], seen[w], y);
+                }
+        RLX_UNROLL for (int w = 0; w < W; w++) OF(X, store_end)(acc[w], SETTLE(s[w], seen[w]), end, n);
+    }
+}
+#else
+ROW(1, one)
+#endif
+#if COMMON
+ROW(1, two)
+#endif
 /* Columns are met twice rather than fewer side by side. */
 #define AGAIN (ANY_ORDER && SET_SLOW_PARTS)
 #define ROWS(W, by)                                               \
-    ROW(1, by)                                                    \
     ROW(W, by)                                                    \
     SET static void NAME(rows_##by)(const rlx_micro_sum *r)       \
     {                                                             \
@@ -218,6 +257,7 @@ SET static void NAME(windows)(const rlx_micro_sum *r, int64_t columns)
 #if ANY_ORDER
 #define RUN_SIDE 4
 #define ONE_SEEN (SEES && !SET_MASKS)
+#define UNSETTLED (SEES && SET_MASKS)
 SET_INLINE void NAME(take_side)(VEC *s, SEEN *seen, const T *a)
 {
     RLX_UNROLL for (int m = 0; m < RUN_SIDE; m += 2)
@@ -231,7 +271,7 @@ SET_INLINE void NAME(take_side)(VEC *s, SEEN *seen, const T *a)
     }
 }
 
-/* At least a vector of them. */
+/* At least a vector of them; fewer where there are masks. */
 SET static T NAME(reduce_run)(T x, const T *a, int64_t n)
 {
     enum { SIDE = RUN_SIDE };
@@ -239,13 +279,19 @@ SET static T NAME(reduce_run)(T x, const T *a, int64_t n)
     SEEN seen[SIDE];
     int64_t k = SIDE * LANES;
     if (n < SIDE * LANES) {
+#if SET_MASKS
+        const OF(X, tail) there = OF(X, first)(rlx_micro_less(n, LANES));
+        s[0] = OF(X, merge)(OF(X, fill)(x), OF(X, load_part)(a, there), there);
+#else
         s[0] = OF(X, load)(a);
+#endif
         seen[0] = LOOK(s[0]);
         for (k = LANES; k < n; k += LANES) { /* some are met twice */
             VEC y = OF(X, load)(a + rlx_micro_less(k, n - LANES));
             TAKE(s[0], seen[0], y);
         }
-        s[0] = SETTLE(s[0], seen[0]);
+        if (!UNSETTLED)
+            s[0] = SETTLE(s[0], seen[0]);
     } else {
         RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = OF(X, load)(a + m * LANES);
         RLX_UNROLL for (int m = 0; m < SIDE; m++) seen[m] = LOOK(s[m]);
@@ -254,9 +300,13 @@ SET static T NAME(reduce_run)(T x, const T *a, int64_t n)
             NAME(take_side)(s, seen, a + k);
         if (k < n)
             NAME(take_side)(s, seen, a + n - SIDE * LANES);
+#if UNSETTLED
+        s[0] = MORE(MORE(s[0], s[1]), MORE(s[2], s[3]));
+        seen[0] &= seen[1] & seen[2] & seen[3];
+#endif
         if (ONE_SEEN)
             s[0] = SETTLE(MORE(MORE(s[0], s[1]), MORE(s[2], s[3])), seen[0]);
-        else {
+        else if (!UNSETTLED) {
             RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = SETTLE(s[m], seen[m]);
             s[0] = JOIN(s[0], s[1]);
             s[2] = JOIN(s[2], s[3]);
@@ -264,9 +314,18 @@ SET static T NAME(reduce_run)(T x, const T *a, int64_t n)
         }
     }
     (void)seen;
+#if UNSETTLED /* NaN anywhere is NaN */
+    const VEC own = OF(X, fill)(x);
+    seen[0] = SEE(seen[0], own);
+    s[0] = MORE(s[0], own);
+    OF(X, fold)(s[0], MORE);
+    s[0] = MORE(s[0], OF(X, fill)(s[0][1]));
+    return seen[0] == (SEEN)-1 ? s[0][0] : (T)NAN;
+#else
     OF(X, fold)(s[0], JOIN);
     x = JOIN_ONE(x, s[0][0]);
     return JOIN_ONE(x, s[0][1]);
+#endif
 }
 
 SET static void NAME(reduce_along)(const rlx_micro_sum *r)
@@ -315,7 +374,7 @@ SET static void NAME(reduce_beside)(const rlx_micro_sum *r)
 SET static void NAME(reduce_turn)(const rlx_micro_sum *r)
 {
 #if ANY_ORDER
-    if (r->a_k == 1 && (r->a_j != 1 || r->columns == 1) && r->depth >= LANES) {
+    if (r->a_k == 1 && (r->a_j != 1 || r->columns == 1) && (SET_MASKS ? r->depth >= LANES / 4 : r->depth >= LANES)) {
         NAME(reduce_along)(r);
         return;
     }
@@ -397,6 +456,7 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 #undef TAKE
 #undef RUN_SIDE
 #undef ONE_SEEN
+#undef UNSETTLED
 #undef TAKE_BOTH
 #undef SEE_BOTH
 #undef LENDS

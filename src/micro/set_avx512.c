@@ -23,12 +23,15 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
 #define IS_FOR_14(n) ((n) == 14 || ((n) > 24 && (n) % 12 != 0))
 /* Loads of a part cost an instruction where products are computed, so that whole vectors have tiles of their own. */
 #define LONG_TILES                                                                      \
-    LONG_TILE(14, 2, , IN_ROWS, 3) LONG_TILE(12, 2, , IN_ROWS, 2)                       \
+    LONG_TILE(14, 2, , IN_ROWS, 3) LONG_TILE(12, 2, , IN_ROWS, 2) LONG_TILE(14, 1, _part, IN_ROWS, 1) \
     LONG_TILE(8, 2, , IN_PANEL, 2) LONG_TILE(8, 2, _part, IN_PANEL, 2) LONG_TILE(8, 1, _part, IN_PANEL, 2)
 #define LONG_CASES                                                                      \
     if (r->a_k != 8 || r->a_i != 1) {                                                   \
         LONG_CASE(14, 2, , IN_ROWS, columns >= 2 * LANES && IS_FOR_14(n))               \
         LONG_CASE(12, 2, , IN_ROWS, columns >= 2 * LANES && F32_NEXT(2, n) == 12)       \
+        if (n < 14 && n > 4 && r->fresh && r->rows >= 14 && columns <= LANES)           \
+            row -= 14 - n, n = 14; /* some once more, which come out the same */        \
+        LONG_CASE(14, 1, _part, IN_ROWS, columns <= LANES)                              \
     } else {                                                                            \
         LONG_CASE(8, 2, , IN_PANEL, columns >= 2 * LANES)                               \
         LONG_CASE(8, 2, _part, IN_PANEL, columns > LANES)                               \
@@ -37,20 +40,16 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 
 #define SET_LENDER rlx_micro_avx2
 #define SET_LENDS_RANGES 1
 #define SET_LENDS_ROUNDED 0
+#define SET_LENDS_INTEGERS 1
 #define SET_LENDS_PARTIAL 1
 #define SET_LENDS_ALIKE
+#define SET_ROWS_BESIDE
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 4
 #define SET_FUSES 1
 /* Of the other types, tiles are low. */
 #define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F64_CASES(W, part) CASE(4, W, part)
-#define INT_TILES(W, part) INT_HIGH_TILES_##W(part) TILE(1, W, part)
-#define INT_CASES(W, part) INT_HIGH_CASES_##W(part)
-#define INT_HIGH_TILES_2(part) TILE(4, 2, part)
-#define INT_HIGH_CASES_2(part) CASE(4, 2, part)
-#define INT_HIGH_TILES_1(part)
-#define INT_HIGH_CASES_1(part)
 #define DOT_ROWS 8
 /* Windows of few columns: half of a vector would be empty, and its loads cross lines. Those of every second column are rare: channels
  * of such are lanes. */

@@ -36,7 +36,8 @@
 
 /* What is wanted seldom is that of a set with shorter vectors, SET_LENDER: each instruction set has so many bytes of code. Its
  * least floats, least and greatest integers are good enough where SET_LENDS_RANGES; its sums of float64 where
- * SET_LENDS_PARTIAL; its products of float64 that are rounded on their own where SET_LENDS_ROUNDED. */
+ * SET_LENDS_PARTIAL; its products of float64 that are rounded on their own where SET_LENDS_ROUNDED, of integers of 32 bits where
+ * SET_LENDS_INTEGERS. */
 #define LENT(name, function) \
     static void name(const rlx_micro_sum *r) { SET_LENDER.function(r); }
 
@@ -89,6 +90,9 @@ LENT(contract_f64_rounded, contract[0][RLX_ELEM_F64])
 #include "micro/contract_text.h"
 #endif
 
+#if defined(SET_LENDER) && SET_LENDS_INTEGERS
+LENT(contract_u32_wraps, contract[0][RLX_ELEM_U32])
+#else
 #define X u32
 #define T uint32_t
 #define KIND wraps
@@ -98,6 +102,7 @@ LENT(contract_f64_rounded, contract[0][RLX_ELEM_F64])
 #define CASES INT_CASES
 #define NEXT ALL
 #include "micro/contract_text.h"
+#endif
 
 #if defined(SET_LENDER)
 LENT(contract_u64_wraps, contract[0][RLX_ELEM_U64])

@@ -145,12 +145,9 @@ static void run_singles(const row_step *s, int64_t i, int64_t count)
 {
     const float *b = s->other + i * s->other_row;
     float *to = s->to + i * s->to_row;
-    if (count > 1 && s->other_row == 1 && s->to_row == 1) {
-        rlx_kernel_map_single(s->function, to, b, count);
-        return;
-    }
-    for (; count > 0; count--, b += s->other_row, to += s->to_row)
-        *to = s->function == RLX_KERNEL_MAP_LOG ? rlx_log_f32(*b) : 1.0f / *b;
+    const bool beside = s->other_row == 1 && s->to_row == 1;
+    for (int64_t n = beside ? count : 1; count > 0; count -= n, b += s->other_row, to += s->to_row)
+        rlx_kernel_map_single(s->function, to, b, n);
 }
 
 /* How many of the instructions from s on are one pass over the row: exp and its sum, MAPs in one place. */
@@ -168,19 +165,21 @@ static size_t pass_of(const row_step *s, size_t left)
 
 static bool has_sums(const row_step *s, size_t count) { return count > 1 && s[1].op == RLX_K_PARTIAL; }
 
-/* A pass over columns [j, j + n) of row i. sums: those of exp so far. */
-static void run_pass(const rlx_kernel_run *r, const row_step *s, size_t count, int64_t i, int64_t j, int64_t n, float *sums)
+/* A pass over columns [j, j + n) of rows [i, end). sums: those of exp so far. */
+static void run_pass(const rlx_kernel_run *r, const row_step *s, size_t count, int64_t i, int64_t end, int64_t j, int64_t n, float *sums)
 {
-    float *to = s->to + i * s->to_row + j;
-    const float *from = s->from + i * s->from_row + j;
-    if (s->op == RLX_K_REDUCE)
-        s->to[i * s->to_row] = r->micro->greatest(s->to[i * s->to_row], from, n);
-    else if (has_sums(s, count))
-        s[1].to[i * s[1].to_row] = r->micro->exp_sum(to, from, s->other[i * s->other_row], sums, j == 0, n);
-    else if (count == 1)
-        r->micro->map[s->function](to, from, s->other[i * s->other_row], n);
-    else
-        run_maps(r, s, count, i, j, n);
+    for (; i < end; i++) {
+        float *to = s->to + i * s->to_row + j;
+        const float *from = s->from + i * s->from_row + j, *other = s->other + i * s->other_row;
+        if (s->op == RLX_K_REDUCE)
+            s->to[i * s->to_row] = r->micro->greatest(s->to[i * s->to_row], from, n);
+        else if (has_sums(s, count))
+            s[1].to[i * s[1].to_row] = r->micro->exp_sum(to, from, *other, sums, j == 0, n);
+        else if (count == 1)
+            r->micro->map[s->function](to, from, *other, n);
+        else
+            run_maps(r, s, count, i, j, n);
+    }
 }
 
 enum { PIECE = 1 << 16 };   /* elements; a whole number of rounds of partial sums */
@@ -194,7 +193,7 @@ static bool run_long_row(rlx_kernel_run *r, const row_program *x, int64_t i, flo
             run_singles(s, i, 1);
         for (int64_t j = 0, n; j < x->columns && !s->narrow; j += n) {
             n = x->columns - j < PIECE ? x->columns - j : PIECE;
-            run_pass(r, s, p[1] - *p, i, j, n, sums);
+            run_pass(r, s, p[1] - *p, i, i + 1, j, n, sums);
             if (!rlx_kernel_spend(r, (n >> 6) + 1))
                 return false;
         }
@@ -214,8 +213,7 @@ static void run_short_rows(const rlx_kernel_run *r, const row_program *x, int64_
                                   .a_j = s->from_row, .a_k = 1, .rows = 1, .columns = count, .turns = 1, .depth = x->columns };
             r->micro->reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F32](&all);
         } else
-            for (int64_t row = i; row < i + count; row++)
-                run_pass(r, s, p[1] - *p, row, 0, x->columns, sums);
+            run_pass(r, s, p[1] - *p, i, i + count, 0, x->columns, sums);
     }
 }
 
