@@ -41,8 +41,8 @@ RLX_SMALL SET static bool contract_lanes(const rlx_micro_sum *sum, const rlx_mic
     const int64_t height = r.rows >= 8 ? 8 : r.rows >= 4 ? 4 : 1;
     void (*tile)(const rlx_micro_sum *, float *, const float *, const float *) =
         height == 8 ? lane_tile_8 : height == 4 ? lane_tile_4 : lane_tile_1;
-    for (int64_t n = 0; n < g.count; n++)
-        for (int64_t begin = 0; begin < r.columns; begin += LANES_NEAR)
+    for (int64_t begin = 0; begin < r.columns; begin += LANES_NEAR) /* lines that groups share are still near */
+        for (int64_t n = 0; n < g.count; n++)
             for (int64_t row = 0; row < r.rows; row += height)
                 for (int64_t next = begin; next < rlx_micro_less(begin + LANES_NEAR, r.columns); next += f32_LANES) {
                     const int64_t i = rlx_micro_less(row, r.rows - height), j = rlx_micro_less(next, r.columns - f32_LANES);

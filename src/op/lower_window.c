@@ -1176,13 +1176,17 @@ static const rlx_prim *least(rlx_tir *t, rlx_dtype dtype)
 
 /*- ---- maxima axis by axis: a maximum of maxima is the maximum, in whatever order (numbers.md)
  *
- *     for n, c:
- *         spread              a picture with padding around it
- *         line[z, x] = max over k1 of spread[z, x * stride + k1 * dilation]
- *         out[n, c, y, x] = max over k0 of line[y * stride + k0 * dilation, x]
+ *     for n, some c:
+ *         spread                 pictures with padding around them
+ *         line[c, z, x] = max over k1 of spread[c, z, x * stride + k1 * dilation]
+ *         out[n, c, y, x] = max over k0 of line[c, y * stride + k0 * dilation, x]
  *
- * where that is fewer steps than all elements of all windows.
+ * where that is fewer steps than all elements of all windows; or, with the axes the other way round, where places along the last axis are so
+ * far apart that vectors of them are not to be had: most of the steps are then along lines.
  */
+
+/* Are places along the last axis so far apart that they are not loaded as a vector? */
+static bool are_apart(const window *w) { return w->stride[w->n - 1] > 2 && !rlx_is_int_value(w->out.size[1 + w->n], 1); }
 
 static bool is_by_axes(const window *w)
 {
@@ -1198,60 +1202,76 @@ static bool is_by_axes(const window *w)
         apart += (double)(extent + 2) * longer; /* a pass costs about as much as two steps, too */
         longer *= (double)w->stride[i];
     }
-    return apart < all;
+    return apart < all || (are_apart(w) && all > (double)extent);
 }
 
-static const rlx_prim *picture_element(window *w, const rlx_buffer *from, const rlx_prim *const *spatial)
+/* Of the picture, or of what the axes before have made of it: `at`, in the part. */
+static const rlx_prim *picture_element(window *w, const rlx_buffer *from, const rlx_lowering_list *at)
 {
-    rlx_tir *t = &w->b.t;
-    const rlx_prim *p[MAX_AXES] = { w->batch, w->channel };
-    memcpy(p + 2, spatial, w->n * sizeof *p);
-    rlx_lowering_list at = from == w->spread ? in_order(w, p) : rlx_lowering_placed(&w->b, &w->x, p);
-    return from == w->x.t.buffer || from == w->spread ? rlx_tir_load(t, from, rlx_lowering_items(&at))
-                                                      : rlx_tir_load(t, from, RLX_TIR_ITEMS(spatial, w->n));
+    const size_t channels = at->n - w->n;
+    const bool own = from == w->x.t.buffer;
+    const rlx_prim *in_part = channels ? at->at[0] : NULL, *p[MAX_AXES] = { w->batch, own ? whole_channel(w, in_part) : in_part };
+    memcpy(p + 2, at->at + channels, w->n * sizeof *p);
+    rlx_lowering_list placed = own ? rlx_lowering_placed(&w->b, &w->x, p) : from == w->spread ? in_order(w, p) : *at;
+    return rlx_tir_load(&w->b.t, from, rlx_lowering_items(&placed));
 }
 
-/* The greatest elements along one axis: of the picture, or of what the axes before have made of it. */
+/* The greatest elements along one axis. sizes: of the places, behind the channels of the part where it has several. */
 static void add_maxima(window *w, size_t axis, const rlx_lowering_list *sizes, const rlx_buffer *from, const rlx_buffer *to)
 {
     rlx_tir *t = &w->b.t;
+    const bool line = to != w->out.t.buffer;
+    const size_t channels = sizes->n - w->n;
     rlx_lowering_list extents = *sizes, index;
     bool reduced[RLX_LOW_RANK] = { false };
     reduced[extents.n] = true;
     extents.at[extents.n++] = w->extent[axis];
-    rlx_lowering_open_reduce(&w->b, axis ? "line" : w->b.l->name.data, &extents, reduced, &index);
-    const rlx_prim *o[MAX_AXES] = { w->batch, w->channel }, *k = index.at[w->n];
-    index.n = w->n;
-    memcpy(o + 2, index.at, w->n * sizeof *o);
-    rlx_lowering_list at = axis ? index : rlx_lowering_placed(&w->b, &w->out, o);
-    index.at[axis] = plus(w, times(w, index.at[axis], w->stride[axis]), times(w, k, w->dilation[axis]));
-    const rlx_prim *x = picture_element(w, from, index.at);
+    rlx_lowering_open_reduce(&w->b, line ? "line" : w->b.l->name.data, &extents, reduced, &index);
+    const rlx_prim *o[MAX_AXES] = { w->batch, whole_channel(w, channels ? index.at[0] : NULL) }, *k = index.at[--index.n];
+    memcpy(o + 2, index.at + channels, w->n * sizeof *o);
+    rlx_lowering_list at = line ? index : rlx_lowering_placed(&w->b, &w->out, o);
+    const rlx_prim **moves = &index.at[channels + axis];
+    *moves = plus(w, times(w, *moves, w->stride[axis]), times(w, k, w->dilation[axis]));
+    const rlx_prim *x = picture_element(w, from, &index);
     rlx_tir_init(t, to, rlx_lowering_items(&at), w->fill);
     const rlx_prim *old = rlx_tir_load(t, to, rlx_lowering_items(&at));
     rlx_tir_store(t, to, rlx_lowering_items(&at), rlx_dtype_is_bool(w->wide) ? rlx_tir_or(t, old, x) : rlx_tir_max(t, old, x));
     rlx_tir_end_block(t);
 }
 
+static bool choose_channels(window *w, bool large);
+
 static void pool_by_axes(window *w)
 {
     rlx_tir *t = &w->b.t;
-    rlx_lowering_list sizes = { .n = w->n };
+    rlx_lowering_list sizes = { .n = 0 };
+    const bool near = choose_channels(w, true), down = are_apart(w);
     open_parts(w);
-    w->channel = rlx_tir_spatial(t, "i1", w->out.size[1]);
-    w->inputs = w->x.size[1];
-    memcpy(sizes.at, w->x.size + 2, w->n * sizeof *sizes.at);
-    if (!w->direct) {
+    if (near)
+        sizes.at[sizes.n++] = w->inputs;
+    else {
+        w->channel = rlx_tir_spatial(t, "i1", w->out.size[1]);
+        w->inputs = w->x.size[1];
+    }
+    const rlx_prim **places = sizes.at + sizes.n;
+    memcpy(places, w->x.size + 2, w->n * sizeof *places);
+    sizes.n += w->n;
+    if (w->direct)
+        open_part(w);
+    else {
         spread_part(w);
         for (size_t i = 0; i < w->n && w->spread; i++)
-            sizes.at[i] = w->spread->shape[i];
+            places[i] = w->spread->shape[sizes.n - w->n + i];
     }
     const rlx_buffer *from = w->direct ? w->x.t.buffer : w->spread;
-    for (size_t i = w->n; i-- > 0;) {
-        sizes.at[i] = w->out.size[2 + i];
-        const rlx_buffer *to = i ? rlx_tir_alloc(t, "line", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
-        add_maxima(w, i, &sizes, from, to);
+    for (size_t i = 0; i < w->n; i++) {
+        const size_t axis = down ? i : w->n - 1 - i;
+        places[axis] = w->out.size[2 + axis];
+        const rlx_buffer *to = i + 1 < w->n ? rlx_tir_alloc(t, "line", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
+        add_maxima(w, axis, &sizes, from, to);
         from = to;
     }
+    end_part(w);
     rlx_tir_end_block(t);
 }
 
@@ -1269,8 +1289,8 @@ static void share_borders(window *w)
 }
 
 /* Channels of a part: so many that their pictures, which lie apart, are near while they are pooled with padding. False: it is not known, or
- * steps are long, and a picture, of which little comes out, is so large that to copy it is no gain. */
-static bool choose_channels(window *w)
+ * (!large) steps are long, and a picture, of which little comes out, is so large that to copy it is no gain. */
+static bool choose_channels(window *w, bool large)
 {
     int64_t size, picture = 1, channels;
     bool known = w->x.layout.n == 2 + w->n && w->out.layout.n == 2 + w->n && axis_of(&w->x, 1) == 1 && axis_of(&w->out, 1) == 1 &&
@@ -1280,7 +1300,7 @@ static bool choose_channels(window *w)
     if (!known)
         return false;
     int64_t together = NEAR_PICTURES / picture < channels ? NEAR_PICTURES / picture : channels;
-    if (picture >= STRIDED_PICTURE && w->stride[w->n - 1] > 1)
+    if (!large && picture >= STRIDED_PICTURE && w->stride[w->n - 1] > 1)
         return false;
     while (channels % together)
         together--;
@@ -1309,7 +1329,7 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
         pool_by_axes(&w);
         return rlx_lowering_end(&w.b);
     }
-    const bool near = !w.direct && choose_channels(&w);
+    const bool near = !w.direct && choose_channels(&w, false);
     if (!w.direct && !near && split_windows(&w, axes)) {
         w.direct = true;
         accumulate_boxes(&w, l->name.data, axes, first, pooled, w.is_max ? NULL : averaged);
