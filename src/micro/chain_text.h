@@ -142,7 +142,7 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
     for (int64_t j = 0, n = columns; n > 0; j += RLX_PARTIAL_SUMS, n -= RLX_PARTIAL_SUMS) {
         f32_vec x[MOST_BESIDE];
         if (n < RLX_PARTIAL_SUMS)
-            EACH tail[w] = f32_first(n < w * f32_LANES ? 0 : rlx_micro_less(n - w * f32_LANES, f32_LANES));
+            EACH tail[w] = (f32_tail)((((uint32_t)1 << n) - 1) >> w * f32_LANES);
         /* the next row, which is mostly what comes next; it need not be there */
         EACH RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w * f32_LANES) * sizeof(float));
         EACH x[w] = f32_load_part(a + j + w * f32_LANES, tail[w]) + minus;

@@ -108,11 +108,15 @@ enum { PREFETCHED = 64 };
     if ((u) % 2 == 1)            \
         RLX_PREFETCH((uintptr_t)a[0] + (PREFETCHED + (u)) * (R) * sizeof(T));
 #define IN_PANEL_MOVE(R, n) a[0] += (n) * (R);
-/* Addresses are a pointer and once, twice, four or eight times a register: two rows and 1, 3 and 5 times their distance reach all. That
- * each is unknown again behind a step keeps the compiler from joining loads of several steps, for which registers are lacking. */
-#define IN_ROWS(R, i, u) \
-    *(const T *)((const char *)a[rlx_row_from[i].pointer] + apart[rlx_row_from[i].apart] * rlx_row_from[i].times)
+/* Half of the rows from one pointer on, half from another; addresses are a pointer and once, twice or four times a register: 1, 3 and 5 times the
+ * distance of rows reach seven. That each is unknown again behind a step keeps the compiler from joining loads of several steps, for which
+ * registers are lacking. */
+#define IN_ROWS(R, i, u)                                                                           \
+    *(const T *)((const char *)a[(i) / ((R) / 2)] +                                                \
+                 apart[rlx_row_from[(i) % ((R) / 2)].apart] * rlx_row_from[(i) % ((R) / 2)].times)
 #define IN_ROWS_STEP(R, u)       \
+    if ((R) < 12) /* few rows, whose b may come from afar */ \
+        RLX_PREFETCH((uintptr_t)(b + ahead)), RLX_PREFETCH((uintptr_t)(b + ahead + LANES)); \
     a[0] += a_k, a[1] += a_k;    \
     RLX_UNKNOWN_VALUE(a[0]);     \
     RLX_UNKNOWN_VALUE(a[1]);     \
@@ -122,10 +126,7 @@ enum { PREFETCHED = 64 };
 #define IN_ROWS_MOVE(R, n)
 #if !defined(RLX_MICRO_ROW_FROM)
 #define RLX_MICRO_ROW_FROM
-static const struct { uint8_t pointer, apart, times; } rlx_row_from[] = {
-    { 0, 0, 0 }, { 0, 0, 1 }, { 0, 0, 2 }, { 0, 1, 1 }, { 0, 0, 4 }, { 0, 2, 1 }, { 0, 1, 2 },
-    { 1, 1, 2 }, { 0, 0, 8 }, { 1, 0, 8 }, { 0, 2, 2 }, { 1, 2, 2 }, { 0, 1, 4 }, { 1, 1, 4 },
-};
+static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 1 }, { 0, 4 }, { 2, 1 }, { 1, 2 } };
 #endif
 #define STEP_OF(R, W, part, at, u)                                                                 \
     {                                                                                              \
@@ -141,22 +142,24 @@ static const struct { uint8_t pointer, apart, times; } rlx_row_from[] = {
         b += b_k;                                                                                  \
         at##_STEP(R, u)                                                                            \
     }
+/* n rows: where they are fewer than R, those that both halves have come out the same twice. */
 #define LONG_TILE(R, W, part, at, steps)                                                           \
-    SET static void NAME(at##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column) \
+    SET static void NAME(at##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column, int64_t n) \
     {                                                                                              \
         const int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k, depth = r->depth, \
-                      a_next = r->a_t - depth * a_k, b_next = r->b_t - depth * b_k;                \
-        T *acc = (T *)r->acc + row * acc_i + column;                                               \
+                      a_next = r->a_t - depth * a_k, b_next = r->b_t - depth * b_k, ahead = AHEAD * b_k; \
+        const int64_t second = rlx_micro_less(n, R) - R / 2;                                       \
+        T *acc[2] = { (T *)r->acc + row * acc_i + column, (T *)r->acc + (row + second) * acc_i + column }; \
         const T *b = (const T *)r->b + column;                                                     \
-        const T *a[2] = { (const T *)r->a + row * a_i, (const T *)r->a + (row + 1) * a_i };        \
+        const T *a[2] = { (const T *)r->a + row * a_i, (const T *)r->a + (row + second) * a_i };   \
         int64_t apart[3] = { a_i * sizeof(T), 3 * a_i * sizeof(T), 5 * a_i * sizeof(T) };          \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
         VEC s[R][W];                                                                               \
-        (void)apart;                                                                               \
+        (void)apart, (void)ahead;                                                                  \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
-                s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc + i * acc_i, w, W);               \
+                s[i][w] = r->fresh ? (VEC){ 0 } : LOAD##part(acc[i / (R / 2)] + i % (R / 2) * acc_i, w, W); \
         }                                                                                          \
         for (int64_t t = r->turns; t > 0; t--, a[0] += a_next, a[1] += a_next, b += b_next) {      \
             int64_t k = depth;                                                                     \
@@ -175,13 +178,13 @@ static const struct { uint8_t pointer, apart, times; } rlx_row_from[] = {
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
-                STORE##part(acc + i * acc_i, w, W, s[i][w]);                                       \
+                STORE##part(acc[i / (R / 2)] + i % (R / 2) * acc_i, w, W, s[i][w]);                \
         }                                                                                          \
     }
 #define LONG_CASE(R, W, part, at, holds)            \
-    if (n >= R && (holds)) {                        \
-        NAME(at##_##R##x##W##part)(r, row, column); \
-        return R;                                   \
+    if (holds) {                                       \
+        NAME(at##_##R##x##W##part)(r, row, column, n); \
+        return R;                                      \
     }
 LONG_TILES
 /* How many rows from that one on such tiles have done. */

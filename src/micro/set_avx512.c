@@ -8,31 +8,32 @@
 
 #define F32_TILES(W, part) HIGH_TILES_##W(part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) HIGH_CASES_##W(part) CASE(8, W, part) LOW_CASES_##W(part) CASE(4, W, part) ODD_CASE_##W(part) CASE(2, W, part)
-#define HIGH_TILES_2(part) TILE(9, 2, part) TILE(7, 2, part) TILE(5, 2, part) TILE(3, 2, part)
+#define HIGH_TILES_2(part) TILE(9, 2, part) TILE(5, 2, part) TILE(3, 2, part)
 #define HIGH_CASES_2(part) CASE(9, 2, part)
-#define LOW_CASES_2(part) CASE(7, 2, part) CASE(5, 2, part)
+#define LOW_CASES_2(part) CASE(5, 2, part)
 #define ODD_CASE_2(part) CASE(3, 2, part)
 #define HIGH_TILES_1(part)
 #define HIGH_CASES_1(part)
 #define LOW_CASES_1(part)
 #define ODD_CASE_1(part)
-/* As few tiles as there can be, all about as high: each reads all of b. Twelve rows are one tile where all columns are there, else
- * nine and three; there fourteen are one, too (LONG_CASES). */
-static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 7, 8, 9, 5, 7, 12, 7, 7, 8, 8, 9, 9 };
-#define F32_NEXT(W, n) (W == 1 ? (n) : (n) < (int64_t)sizeof next_rows ? next_rows[n] : 12)
-#define IS_FOR_14(n) ((n) == 14 || ((n) > 24 && (n) % 12 != 0))
+/* As few tiles as there can be, all about as high: each reads all of b. */
+static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 5, 8, 9, 5, 8, 8, 8, 9, 8, 8, 9, 9 };
+#define F32_NEXT(W, n) (W == 1 ? (n) : (n) < (int64_t)sizeof next_rows ? next_rows[n] : 9)
+/* Where all columns are there, 8, 12 or 14 rows are one tile, too; 0: none of these. */
+static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 12, 12, 14, 14, 8, 8, 12, 0, 12, 12, 14, 14, 12, 12 };
+#define LONG_ROWS(n) ((n) < (int64_t)sizeof next_long ? next_long[n] : (n) % 12 ? 14 : 12)
 /* Loads of a part cost an instruction where products are computed, so that whole vectors have tiles of their own. */
 #define LONG_TILES                                                                      \
-    LONG_TILE(14, 2, , IN_ROWS, 3) LONG_TILE(12, 2, , IN_ROWS, 2) LONG_TILE(14, 1, _part, IN_ROWS, 1) \
+    LONG_TILE(14, 2, , IN_ROWS, 3) LONG_TILE(12, 2, , IN_ROWS, 2) LONG_TILE(8, 2, , IN_ROWS, 2) LONG_TILE(14, 1, _part, IN_ROWS, 1) \
     LONG_TILE(8, 2, , IN_PANEL, 2) LONG_TILE(8, 2, _part, IN_PANEL, 2) LONG_TILE(8, 1, _part, IN_PANEL, 2)
 #define LONG_CASES                                                                      \
     if (r->a_k != 8 || r->a_i != 1) {                                                   \
-        LONG_CASE(14, 2, , IN_ROWS, columns >= 2 * LANES && IS_FOR_14(n))               \
-        LONG_CASE(12, 2, , IN_ROWS, columns >= 2 * LANES && F32_NEXT(2, n) == 12)       \
-        if (n < 14 && n > 4 && r->fresh && r->rows >= 14 && columns <= LANES)           \
-            row -= 14 - n, n = 14; /* some once more, which come out the same */        \
-        LONG_CASE(14, 1, _part, IN_ROWS, columns <= LANES)                              \
-    } else {                                                                            \
+        const int64_t high = columns >= 2 * LANES ? LONG_ROWS(n) : 0;                   \
+        LONG_CASE(14, 2, , IN_ROWS, high == 14)                                         \
+        LONG_CASE(12, 2, , IN_ROWS, high == 12)                                         \
+        LONG_CASE(8, 2, , IN_ROWS, high == 8)                                           \
+        LONG_CASE(14, 1, _part, IN_ROWS, columns <= LANES && n > 8)                     \
+    } else if (n >= 8) {                                                                \
         LONG_CASE(8, 2, , IN_PANEL, columns >= 2 * LANES)                               \
         LONG_CASE(8, 2, _part, IN_PANEL, columns > LANES)                               \
         LONG_CASE(8, 1, _part, IN_PANEL, true)                                          \
