@@ -254,7 +254,7 @@ DRIVER static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
 
 /* Where some tiles read the same panel, which comes from afar, they do so in turns, and each asks for a share of the steps
  * of the next turn: none waits for memory alone. */
-SET static void NAME(contract_tiles)(const rlx_micro_sum *r)
+SET RLX_NOINLINE static void NAME(contract_tiles)(const rlx_micro_sum *r)
 {
     int64_t tiles = 0;
     for (int64_t n = r->rows; COMMON && n > 0 && tiles <= MOST_SHARES; tiles++)

@@ -84,45 +84,49 @@
                 OF(X, store_end)(acc + last, s[W - 1], end, n);                              \
         }                                                                                    \
     }
-/* A vector of columns of four rows, so that none waits for itself alone. The last row is done again where there are fewer: all are read before
+/* A vector of columns of W rows, so that none waits for itself alone. The last row is done again where there are fewer: all are read before
  * one is written. */
-#if COMMON && defined(SET_ROWS_BESIDE)
-SET static void NAME(row_1_one)(const rlx_micro_sum *r, int64_t column)
-{
-    enum { W = 4 };
-    const int64_t a_k = r->a_k, a_next = r->a_t - r->depth * a_k;
-    int64_t n = rlx_micro_less(r->columns - column, LANES);
-    if (ANY_ORDER && column > 0) /* columns that are met twice */
-        column -= LANES - n, n = LANES;
-    const OF(X, tail) end = OF(X, first)(n);
-    for (int64_t i = 0; i < r->rows; i += W) {
-        T *acc[W];
-        const T *a[W];
-        VEC s[W];
-        SEEN seen[W];
-        RLX_UNROLL for (int w = 0; w < W; w++)
-        {
-            const int64_t row = rlx_micro_less(i + w, r->rows - 1);
-            acc[w] = (T *)r->acc + row * r->acc_i + column;
-            a[w] = (const T *)r->a + row * r->a_i + column;
-            s[w] = OF(X, load_part)(acc[w], end);
-            seen[w] = LOOK(s[w]);
-        }
-        for (int64_t t = r->turns, at = 0; t > 0; t--, at += a_next)
-            for (int64_t k = r->depth; k > 0; k--, at += a_k)
-                RLX_UNROLL for (int w = 0; w < W; w++)
-                {
-                    VEC y = OF(X, load_part)(a[w] + at, end);
-                    TAKE(s[w], seen[w], y);
-                }
-        RLX_UNROLL for (int w = 0; w < W; w++) OF(X, store_end)(acc[w], SETTLE(s[w], seen[w]), end, n);
+#define ROW_BESIDE(W, by)                                                                           \
+    SET static RLX_NOINLINE void NAME(row_1_##by)(const rlx_micro_sum *r, int64_t column)          \
+    {                                                                                              \
+        const int64_t a_k = r->a_k, a_next = r->a_t - r->depth * a_k;                              \
+        int64_t n = rlx_micro_less(r->columns - column, LANES);                                    \
+        if (ANY_ORDER && column > 0) /* columns that are met twice */                              \
+            column -= LANES - n, n = LANES;                                                        \
+        const OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(n);                                        \
+        const OF(X, tail) end = OF(X, first)(n);                                                   \
+        for (int64_t i = 0; i < r->rows; i += W) {                                                 \
+            T *acc[W];                                                                             \
+            const T *a[W];                                                                         \
+            VEC s[W];                                                                              \
+            SEEN seen[W];                                                                          \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+            {                                                                                      \
+                const int64_t row = rlx_micro_less(i + w, r->rows - 1);                            \
+                acc[w] = (T *)r->acc + row * r->acc_i + column;                                    \
+                a[w] = (const T *)r->a + row * r->a_i + column * STEP_##by;                        \
+                s[w] = TURN_##by(X, OF(X, load_part)(acc[w], end));                                \
+                seen[w] = LOOK(s[w]);                                                              \
+            }                                                                                      \
+            for (int64_t t = r->turns, at = 0; t > 0; t--, at += a_next)                           \
+                for (int64_t k = r->depth; k > 0; k--, at += a_k)                                  \
+                    RLX_UNROLL for (int w = 0; w < W; w++)                                         \
+                    {                                                                              \
+                        VEC y = OF(X, GET_PART_##by)(a[w] + at, tail);                             \
+                        TAKE(s[w], seen[w], y);                                                    \
+                    }                                                                              \
+            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
+                OF(X, store_end)(acc[w], TURN_##by(X, SETTLE(s[w], seen[w])), end, n);             \
+        }                                                                                          \
     }
-}
+#if COMMON && defined(SET_ROWS_BESIDE)
+ROW_BESIDE(4, one)
+ROW_BESIDE(4, two)
 #else
 ROW(1, one)
-#endif
 #if COMMON
 ROW(1, two)
+#endif
 #endif
 /* Columns are met twice rather than fewer side by side. */
 #define AGAIN (ANY_ORDER && SET_SLOW_PARTS)
@@ -141,7 +145,22 @@ ROW(1, two)
     }
 #if COMMON
 ROWS(4, one)
+#if defined(SET_ROWS_BESIDE) /* windows have rows: some of them, which stay near, at a time */
+SET static void NAME(rows_two)(const rlx_micro_sum *sum)
+{
+    enum { NEAR = 8 };
+    rlx_micro_sum part = *sum, *r = &part;
+    RLX_ROLLED for (int64_t left = sum->rows; left > 0; left -= NEAR) {
+        r->rows = rlx_micro_less(left, NEAR);
+        for (int64_t j = 0; j < r->columns; j += LANES)
+            NAME(row_1_two)(r, j);
+        r->acc = (T *)r->acc + NEAR * r->acc_i;
+        r->a = (const T *)r->a + NEAR * r->a_i;
+    }
+}
+#else
 ROWS(4, two)
+#endif
 
 /* So many columns that a comes from afar: read in long runs, some of k in turn; the sums wait in memory. */
 SET static void NAME(reduce_runs)(const rlx_micro_sum *r)
@@ -406,6 +425,12 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 {
     rlx_micro_sum straight = *sum, *r = &straight;
     rlx_micro_straighten(r, false);
+#if defined(SHARED)
+    if (rlx_micro_shared_columns(r, LANES / 2, ANY_ORDER)) {
+        SHARED(sum);
+        return;
+    }
+#endif
     bool beside = r->acc_j == 1 && r->columns > 1, far = (COMMON || LENDS) && r->columns >= 256;
 #if WINDOWS
     const int64_t shared = rlx_micro_shared_columns(r, LANES, ANY_ORDER);
@@ -440,6 +465,7 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 #undef VEC
 #undef LANES
 #undef ROW
+#undef ROW_BESIDE
 #undef ROWS
 #undef WHOLE
 #undef AGAIN
@@ -461,3 +487,4 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
 #undef SEE_BOTH
 #undef LENDS
 #undef WINDOWS
+#undef SHARED

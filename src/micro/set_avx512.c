@@ -45,6 +45,7 @@ static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 12, 12, 14
 #define SET_LENDS_PARTIAL 1
 #define SET_LENDS_ALIKE
 #define SET_ROWS_BESIDE
+#define SET_LENDS_WINDOWS
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 4
 #define SET_FUSES 1

@@ -158,6 +158,9 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 #define JOIN_ONE(x, y) ((x) + (y))
 #define ANY_ORDER 0
 #define SEES 0
+#if defined(SET_LENDS_WINDOWS)
+#define SHARED SET_LENDER.reduce[RLX_KERNEL_REDUCE_ADD][RLX_ELEM_F32]
+#endif
 #include "micro/reduce_text.h"
 #if defined(SET_LENDER) && SET_LENDS_RANGES
 static void reduce_f32_min(const rlx_micro_sum *r) { rlx_micro_reduce_lent_min(r, &SET_LENDER); }
@@ -192,6 +195,9 @@ static void reduce_f32_min(const rlx_micro_sum *r) { rlx_micro_reduce_lent_min(r
 #endif
 #define JOIN_ONE(x, y) rlx_max_f32(x, y)
 #define ANY_ORDER 1
+#if defined(SET_LENDS_WINDOWS)
+#define SHARED SET_LENDER.reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F32]
+#endif
 #include "micro/reduce_text.h"
 #undef X
 #undef T
