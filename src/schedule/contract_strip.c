@@ -33,7 +33,10 @@ enum {
     MOST_COLUMNS = 512,         /* of a row, which is a tile: longer ones are cut, for caches and threads */
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
     FEW_ROWS = 8,               /* of a strip that need not be copied to be near */
-    LEAST_TURNED = 12,          /* columns of a strip that weights are read for once more */
+    LEAST_TURNED = 9,           /* columns of a strip that weights are read for once more; */
+    SURELY_TURNED = 12,         /* for fewer than these, where so many of them are near: */
+    NEAR_STEPS = 2048,
+    LOW_TILE = 3,               /* rows of a tile of the machines with the lowest: another row costs them as much as another tile */
     VECTOR = 8,                 /* elements of a vector */
     WIDEST_VECTOR = 16          /* of the machines with the longest ones, which lose most where lines end within one */
 };
@@ -117,6 +120,8 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
  * a quarter more where windows are some columns apart. A vector of them alone is loaded as often as it is multiplied. */
 static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t rows)
 {
+    if (s->width < SURELY_TURNED && (s->width % LOW_TILE == 1 || s->rows * s->steps > NEAR_STEPS))
+        return false;
     return t->row.param >= 0 && rows % VECTOR == 0 && rows % RLX_COLUMN_PANEL != VECTOR && s->width >= LEAST_TURNED &&
            s->width % WIDEST_VECTOR && s->rows + 2 * rows < s->rows * s->steps * (s->stride > 1 ? 5 : 4) / 4;
 }
@@ -138,7 +143,7 @@ bool rlx_choose_strips(rlx_tiling *t, bool begins)
 bool rlx_choose_row_strips(rlx_tiling *t)
 {
     rlx_strip s;
-    if (!t->row.packed || t->row.param >= 0 || t->column.param < 0 || !find_strip(t, &t->row, &s) || s.width < LEAST_TURNED)
+    if (!t->row.packed || t->row.param >= 0 || t->column.param < 0 || !find_strip(t, &t->row, &s) || s.width < SURELY_TURNED)
         return false;
     s.of_rows = true;
     t->strip = s;
