@@ -182,6 +182,7 @@ typedef struct rlx_lowering_rows {
     rlx_lowering_list inside;            /* sizes of the other axes */
     bool inside_marked[RLX_LOW_RANK];
 } rlx_lowering_rows;
+/* functions: one is computed of each element, which is worth threads sooner. */
 void rlx_lowering_rows_begin(rlx_lowering_rows *r, rlx_lowering *b, const rlx_lowering_list *sizes,
                              const bool *marked, bool functions);
 void rlx_lowering_rows_end(rlx_lowering_rows *r);

@@ -33,16 +33,19 @@ static size_t tiled_axis(const rlx_lowering_rows *r, const rlx_prim **inside)
     *inside = rlx_lowering_product(r->b, &r->sizes, r->marked);
     if (!rlx_int_literal(*inside, &all))
         return first - 1;
-    /* one axis that is more than one row goes along, which its rows go on in: sums and functions have rows and columns */
-    for (int more = 0; --first > 0 && rlx_int_literal(r->sizes.at[first], &n) && (more += n > 1) <= 1; all *= n)
-        if (n < 1 || n > TILE / 2 / (all > 0 ? all : 1))
+    for (int axes = 0; --first > 0; all *= n) {
+        if (!rlx_int_literal(r->sizes.at[first], &n) || n < 1 || n > TILE / 2 / (all > 0 ? all : 1))
             break;
+        axes += n > 1;
+        if (axes > 1) /* the rows of two axes are one row after the other, those of three are not: sums have rows and columns */
+            break;
+    }
     *inside = rlx_tir_int(&r->b->t, all);
     return first;
 }
 
-/* Rows of a tile, `width` elements each: 1 is a row at a time. Where functions alone are worth threads there are two tiles at least: else threads would share the
- * functions alone, apart from what stands around them. */
+/* Rows of a tile, `width` elements each: 1 is a row at a time. Where functions alone are worth threads there are two tiles at least: else
+ * threads would share the functions alone, apart from what stands around them. */
 static const rlx_prim *rows_of_tile(rlx_lowering_rows *r, const rlx_prim *width, bool functions)
 {
     rlx_tir *t = &r->b->t;

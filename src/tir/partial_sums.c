@@ -367,17 +367,20 @@ static bool is_run_of_lanes(const rlx_prim *steps)
 }
 
 /* Axes of the run, the innermost one first; where all of them together go on from one multiple of
- * the lanes to the next, those in front of them need not be known to belong to it. */
+ * the lanes to the next, those in front of them need not be known to belong to it: one of them, which an
+ * instruction repeats the run for. */
 static void find_run(sums *s, const rlx_buffer_load *load)
 {
-    int last = innermost(s, true, -1), at = -1;
+    int last = innermost(s, true, -1), at = -1, others = -1;
+    for (int i = 0; i < (int)s->count; i++)
+        others += s->axes[i].reduced;
     for (int d = 0; load && d < (int)load->num_indices; d++)
         if (load->indices[d] == s->axes[last].var)
             at = d;
     s->run[0] = last;
     s->run_length = 1;
     s->steps = s->axes[last].extent;
-    for (int i = s->continues ? 0 : last; i-- > 0 && at-- > 0 && !is_run_of_lanes(s->steps);) {
+    for (int i = s->continues ? 0 : last; i-- > 0 && at-- > 0 && (others > 1 || !is_run_of_lanes(s->steps)); others--) {
         while (i > 0 && !s->axes[i].reduced)
             i--;
         if (!s->axes[i].reduced || load->indices[at] != s->axes[i].var)
