@@ -192,8 +192,8 @@ static const rlx_prim *steps_of_all_turns(rlx_kgen *w, const rlx_nest_plan *plan
     const rlx_prim *const *along = plan->accesses.data[f->a].offset.coeff;
     if (plan->form != RLX_PLAN_FUSED || f->contract || turn < 0 || step < 0 || !along[turn] || !along[step])
         return NULL;
-    const rlx_prim *steps = plan->loops[step].extent;
-    return rlx_fold_mul(w->ctx, steps, along[step]) == along[turn] ? rlx_fold_mul(w->ctx, plan->loops[turn].extent, steps) : NULL;
+    const rlx_prim *steps = plan->loops[step].extent, *turns = f->turns ? f->turns : plan->loops[turn].extent;
+    return rlx_fold_mul(w->ctx, steps, along[step]) == along[turn] ? rlx_fold_mul(w->ctx, turns, steps) : NULL;
 }
 
 /* Columns of all rows, where rows of a reduction go on as columns do, and threads share neither. NULL: they do not. */
@@ -231,6 +231,8 @@ static void write_fused(rlx_kgen *w, const rlx_kgen_nest *n)
         extents[i] = extent_reg(w, plan, (i == RLX_FUSED_TURN && all_steps) || (i == RLX_FUSED_ROW && all_columns) ? -1 : f->loop[i]);
     if (all_columns)
         extents[RLX_FUSED_COLUMN] = rlx_kgen_int64(w, all_columns).reg;
+    if (f->turns && !all_steps)
+        extents[RLX_FUSED_TURN] = rlx_kgen_int64(w, f->turns).reg;
     if (all_steps)
         extents[RLX_FUSED_STEP] = rlx_kgen_int64(w, all_steps).reg;
     if (touches == 3)

@@ -939,6 +939,23 @@ static enum rlx_plan_reason plan_strip(planner *p)
     return RLX_PLAN_NO_REASON;
 }
 
+/* Loops that are summed over around that of the turns, which goes on in them on the other side: they are turns, too, in the same order. */
+static void join_turns(planner *p)
+{
+    rlx_nest_plan *n = p->plan;
+    rlx_plan_fused *f = &n->fused;
+    const int turn = f->loop[RLX_FUSED_TURN];
+    const rlx_prim *const *along = n->accesses.data[f->a].offset.coeff, *turns = turn < 0 ? NULL : n->loops[turn].extent;
+    for (int i = turn; i-- > 0 && along[turn] && !f->contract;) {
+        rlx_nest_loop *l = &n->loops[i];
+        if (l->determined || l->role != RLX_PLAN_LOOP || !rlx_is_int_value(l->min, 0) || !along[i] ||
+            along[i] != rlx_fold_mul(p->ctx, turns, along[turn]))
+            continue;
+        f->turns = turns = rlx_fold_mul(p->ctx, turns, l->extent);
+        l->role = RLX_PLAN_BOX;
+    }
+}
+
 static enum rlx_plan_reason plan_body(planner *p)
 {
     rlx_nest_plan *n = p->plan;
@@ -999,6 +1016,7 @@ static enum rlx_plan_reason plan_body(planner *p)
         return worse ? worse : why;
     }
     give_roles(n);
+    join_turns(p);
     int column = f->loop[RLX_FUSED_COLUMN];
     finish_plan(n, RLX_PLAN_FUSED, column >= 0 ? column : f->loop[RLX_FUSED_STEP]);
     return RLX_PLAN_NO_REASON;

@@ -139,6 +139,7 @@ typedef struct rlx_plan_fused {
     uint8_t op;                    /* enum rlx_kernel_reduce */
     size_t acc, a, b;              /* in `accesses`; not contract: b is a */
     int loop[RLX_FUSED_LOOPS]; /* loops of the nest; -1: none */
+    const rlx_prim *turns;         /* not contract: how many, where loops around that of turns are part of it; NULL: they are not */
     uint8_t value;                 /* PARTIAL: enum rlx_kernel_value */
 } rlx_plan_fused;
 

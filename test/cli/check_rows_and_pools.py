@@ -62,11 +62,13 @@ def rows(pick, rng):
 
 
 def sums(pick, rng):
-    """Over all of the last axes, which are one run or an axis that repeats one."""
+    """Over the last axes, which are one run or an axis that repeats one, or over any."""
     shape = [pick.choice([1, 2, 3, 5, 8]) for _ in range(pick.randint(1, 4))] + [pick.choice([1, 3, 16, 31, 32, 33, 64, 96])]
     x = values(rng, tuple(shape))
     axes = list(range(pick.randrange(len(shape)), len(shape)))
-    kind = pick.choice(["sum", "mean"])
+    kind = pick.choice(["sum", "mean", "max", "min"])
+    if pick.random() < 0.3:
+        axes = sorted(pick.sample(range(len(shape)), pick.randint(1, len(shape))))
     return x, f"{kind}(x, axis={axes})", getattr(np, kind)(x.astype(np.float64), tuple(axes))
 
 
