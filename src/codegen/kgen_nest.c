@@ -189,11 +189,10 @@ static const rlx_prim *steps_of_all_turns(rlx_kgen *w, const rlx_nest_plan *plan
 {
     const rlx_plan_fused *f = &plan->fused;
     const int turn = f->loop[RLX_FUSED_TURN], step = f->loop[RLX_FUSED_STEP];
-    const rlx_prim *const *along = plan->accesses.data[f->a].offset.coeff;
-    if (plan->form != RLX_PLAN_FUSED || f->contract || turn < 0 || step < 0 || !along[turn] || !along[step])
+    if (plan->form != RLX_PLAN_FUSED || f->contract || turn < 0 || step < 0)
         return NULL;
     const rlx_prim *steps = plan->loops[step].extent, *turns = f->turns ? f->turns : plan->loops[turn].extent;
-    return rlx_fold_mul(w->ctx, steps, along[step]) == along[turn] ? rlx_fold_mul(w->ctx, turns, steps) : NULL;
+    return rlx_plan_goes_on(w->ctx, plan, turn, step, steps) ? rlx_fold_mul(w->ctx, turns, steps) : NULL;
 }
 
 /* Columns of all rows, where rows of a reduction go on as columns do, and threads share neither. NULL: they do not. */
@@ -201,16 +200,10 @@ static const rlx_prim *columns_of_all_rows(rlx_kgen *w, const rlx_kgen_nest *n)
 {
     const rlx_nest_plan *plan = n->plan;
     const int row = plan->fused.loop[RLX_FUSED_ROW], column = plan->fused.loop[RLX_FUSED_COLUMN], shared = plan->parallel.dimension;
-    if (plan->fused.contract || row < 0 || column < 0 ||
-        (n->shared && plan->parallel.extent && (shared == RLX_FUSED_ROW || shared == RLX_FUSED_COLUMN)))
+    if (plan->fused.contract || row < 0 || column < 0 || (n->shared && (shared == RLX_FUSED_ROW || shared == RLX_FUSED_COLUMN)))
         return NULL;
     const rlx_prim *columns = plan->loops[column].extent;
-    for (size_t i = 0; i < plan->accesses.len; i++) {
-        const rlx_prim *const *along = plan->accesses.data[i].offset.coeff;
-        if (!along[row] || !along[column] || rlx_fold_mul(w->ctx, columns, along[column]) != along[row])
-            return NULL;
-    }
-    return rlx_fold_mul(w->ctx, plan->loops[row].extent, columns);
+    return rlx_plan_goes_on(w->ctx, plan, row, column, columns) ? rlx_fold_mul(w->ctx, plan->loops[row].extent, columns) : NULL;
 }
 
 /* Registers in a fixed order, which is that of the code that computes them. */

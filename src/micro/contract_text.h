@@ -99,7 +99,7 @@
 enum { PREFETCHED = 64 };
 #endif
 
-/* The same, two steps at a time, or three as windows have them, for elements of a at addresses that take little to find: a panel of R rows, or up
+/* The same, up to three steps at a time, as windows have them, for elements of a at addresses that take little to find: a panel of R rows, or up
  * to 14 rows any distance apart. What only counts and moves pointers takes room from products. */
 #if COMMON && defined(LONG_TILES)
 #define IN_PANEL(R, i, u) a[0][(u) * (R) + (i)]
@@ -181,7 +181,7 @@ static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 
                 STORE##part(acc[i / (R / 2)] + i % (R / 2) * acc_i, w, W, s[i][w]);                \
         }                                                                                          \
     }
-#define LONG_CASE(R, W, part, at, holds)            \
+#define LONG_CASE(R, W, part, at, holds)               \
     if (holds) {                                       \
         NAME(at##_##R##x##W##part)(r, row, column, n); \
         return R;                                      \

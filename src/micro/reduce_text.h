@@ -1,7 +1,8 @@
 /* reduce_text.h: a reduction by one operation, written once and included by set_text.h for each operation and element
  * type. Defined before: X, the elements, T, their type in C, KIND, the operation's name, JOIN(x, y) and JOIN_ONE(x, y), of
  * vectors and of elements, and ANY_ORDER: 1 if the order of k does not matter and x joined with x is x. SEES: 1 if NaN is
- * seen beside, and MORE(x, y) joins what is none; SEE(seen, y) sees it.
+ * seen beside, and MORE(x, y) joins what is none; SEE(seen, y) sees it. SHARED, where there is one: what does windows of three
+ * lines by three in place of this.
  */
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
@@ -84,11 +85,12 @@
                 OF(X, store_end)(acc + last, s[W - 1], end, n);                              \
         }                                                                                    \
     }
-/* A vector of columns of W rows, so that none waits for itself alone. The last row is done again where there are fewer: all are read before
+/* A vector of columns of four rows, so that none waits for itself alone. The last row is done again where there are fewer: all are read before
  * one is written. */
-#define ROW_BESIDE(W, by)                                                                           \
+#define ROW_BESIDE(by)                                                                             \
     SET static RLX_NOINLINE void NAME(row_1_##by)(const rlx_micro_sum *r, int64_t column)          \
     {                                                                                              \
+        enum { W = 4 };                                                                            \
         const int64_t a_k = r->a_k, a_next = r->a_t - r->depth * a_k;                              \
         int64_t n = rlx_micro_less(r->columns - column, LANES);                                    \
         if (ANY_ORDER && column > 0) /* columns that are met twice */                              \
@@ -120,8 +122,8 @@
         }                                                                                          \
     }
 #if COMMON && defined(SET_ROWS_BESIDE)
-ROW_BESIDE(4, one)
-ROW_BESIDE(4, two)
+ROW_BESIDE(one)
+ROW_BESIDE(two)
 #else
 ROW(1, one)
 #if COMMON
@@ -322,15 +324,16 @@ SET static T NAME(reduce_run)(T x, const T *a, int64_t n)
 #if UNSETTLED
         s[0] = MORE(MORE(s[0], s[1]), MORE(s[2], s[3]));
         seen[0] &= seen[1] & seen[2] & seen[3];
-#endif
+#else
         if (ONE_SEEN)
             s[0] = SETTLE(MORE(MORE(s[0], s[1]), MORE(s[2], s[3])), seen[0]);
-        else if (!UNSETTLED) {
+        else {
             RLX_UNROLL for (int m = 0; m < SIDE; m++) s[m] = SETTLE(s[m], seen[m]);
             s[0] = JOIN(s[0], s[1]);
             s[2] = JOIN(s[2], s[3]);
             s[0] = JOIN(s[0], s[2]);
         }
+#endif
     }
     (void)seen;
 #if UNSETTLED /* NaN anywhere is NaN */
@@ -393,7 +396,7 @@ SET static void NAME(reduce_beside)(const rlx_micro_sum *r)
 SET static void NAME(reduce_turn)(const rlx_micro_sum *r)
 {
 #if ANY_ORDER
-    if (r->a_k == 1 && (r->a_j != 1 || r->columns == 1) && (SET_MASKS ? r->depth >= LANES / 4 : r->depth >= LANES)) {
+    if (r->a_k == 1 && (r->a_j != 1 || r->columns == 1) && r->depth >= (SET_MASKS ? LANES / 4 : LANES)) {
         NAME(reduce_along)(r);
         return;
     }

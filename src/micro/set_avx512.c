@@ -1,4 +1,4 @@
-/* set_avx512.c: 512-bit vectors. Tiles of up to 12 rows and 2 vectors: 24 sums in 32 registers. */
+/* set_avx512.c: 512-bit vectors. Tiles of up to 14 rows and 2 vectors: 28 sums in 32 registers. */
 #include "format/kernel_math.h"
 #include "micro/micro_int.h"
 

@@ -37,7 +37,7 @@
 /* What is wanted seldom is that of a set with shorter vectors, SET_LENDER: each instruction set has so many bytes of code. Its
  * least floats, least and greatest integers are good enough where SET_LENDS_RANGES; its sums of float64 where
  * SET_LENDS_PARTIAL; its products of float64 that are rounded on their own where SET_LENDS_ROUNDED, of integers of 32 bits where
- * SET_LENDS_INTEGERS. */
+ * SET_LENDS_INTEGERS; its pooling by three lines of three where SET_LENDS_WINDOWS. */
 #define LENT(name, function) \
     static void name(const rlx_micro_sum *r) { SET_LENDER.function(r); }
 

@@ -1239,42 +1239,6 @@ static void add_maxima(window *w, size_t axis, const rlx_lowering_list *sizes, c
     rlx_tir_end_block(t);
 }
 
-static bool choose_channels(window *w, bool large);
-
-static void pool_by_axes(window *w)
-{
-    rlx_tir *t = &w->b.t;
-    rlx_lowering_list sizes = { .n = 0 };
-    const bool near = choose_channels(w, true), down = are_apart(w);
-    open_parts(w);
-    if (near)
-        sizes.at[sizes.n++] = w->inputs;
-    else {
-        w->channel = rlx_tir_spatial(t, "i1", w->out.size[1]);
-        w->inputs = w->x.size[1];
-    }
-    const rlx_prim **places = sizes.at + sizes.n;
-    memcpy(places, w->x.size + 2, w->n * sizeof *places);
-    sizes.n += w->n;
-    if (w->direct)
-        open_part(w);
-    else {
-        spread_part(w);
-        for (size_t i = 0; i < w->n && w->spread; i++)
-            places[i] = w->spread->shape[sizes.n - w->n + i];
-    }
-    const rlx_buffer *from = w->direct ? w->x.t.buffer : w->spread;
-    for (size_t i = 0; i < w->n; i++) {
-        const size_t axis = down ? i : w->n - 1 - i;
-        places[axis] = w->out.size[2 + axis];
-        const rlx_buffer *to = i + 1 < w->n ? rlx_tir_alloc(t, "line", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
-        add_maxima(w, axis, &sizes, from, to);
-        from = to;
-    }
-    end_part(w);
-    rlx_tir_end_block(t);
-}
-
 /* Parts of a group: borders are filled once for some of them, but groups are enough for threads. */
 static void share_borders(window *w)
 {
@@ -1308,6 +1272,40 @@ static bool choose_channels(window *w, bool large)
     w->groups = channels / together;
     share_borders(w);
     return true;
+}
+
+static void pool_by_axes(window *w)
+{
+    rlx_tir *t = &w->b.t;
+    rlx_lowering_list sizes = { .n = 0 };
+    const bool near = choose_channels(w, true), down = are_apart(w);
+    open_parts(w);
+    if (near)
+        sizes.at[sizes.n++] = w->inputs;
+    else {
+        w->channel = rlx_tir_spatial(t, "i1", w->out.size[1]);
+        w->inputs = w->x.size[1];
+    }
+    const rlx_prim **places = sizes.at + sizes.n;
+    memcpy(places, w->x.size + 2, w->n * sizeof *places);
+    sizes.n += w->n;
+    if (w->direct)
+        open_part(w);
+    else {
+        spread_part(w);
+        for (size_t i = 0; i < w->n && w->spread; i++)
+            places[i] = w->spread->shape[sizes.n - w->n + i];
+    }
+    const rlx_buffer *from = w->direct ? w->x.t.buffer : w->spread;
+    for (size_t i = 0; i < w->n; i++) {
+        const size_t axis = down ? i : w->n - 1 - i;
+        places[axis] = w->out.size[2 + axis];
+        const rlx_buffer *to = i + 1 < w->n ? rlx_tir_alloc(t, "line", w->wide, rlx_lowering_items(&sizes)) : w->out.t.buffer;
+        add_maxima(w, axis, &sizes, from, to);
+        from = to;
+    }
+    end_part(w);
+    rlx_tir_end_block(t);
 }
 
 const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)

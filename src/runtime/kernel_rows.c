@@ -2,7 +2,6 @@
  * its sum, and what the row is multiplied by. kernel_chain.c finds them. */
 /* built for size */
 #include "runtime/kernel_int.h"
-#include "format/kernel_math.h"
 
 /* Extents of sums, in their order. */
 enum { GROUP, ROW, COLUMN, TURN, STEP, LOOPS };

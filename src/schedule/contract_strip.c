@@ -33,9 +33,9 @@ enum {
     MOST_COLUMNS = 512,         /* of a row, which is a tile: longer ones are cut, for caches and threads */
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
     FEW_ROWS = 8,               /* of a strip that need not be copied to be near */
-    LEAST_TURNED = 9,           /* columns of a strip that weights are read for once more; */
-    SURELY_TURNED = 12,         /* for fewer than these, where so many of them are near: */
-    NEAR_STEPS = 2048,
+    LEAST_TURNED = 9,           /* columns of a strip that weights are read for once more */
+    SURELY_TURNED = 12,         /* of fewer, weights have to be near */
+    NEAR_STEPS = 2048,          /* of which so many are */
     LOW_TILE = 3,               /* rows of a tile of the machines with the lowest: another row costs them as much as another tile */
     VECTOR = 8,                 /* elements of a vector */
     WIDEST_VECTOR = 16          /* of the machines with the longest ones, which lose most where lines end within one */

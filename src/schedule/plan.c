@@ -767,6 +767,18 @@ bool rlx_plan_is_unit(const rlx_plan_access *a, int loop)
     return rlx_is_int_value(a->offset.coeff[loop], 1);
 }
 
+bool rlx_plan_goes_on(rlx_context *ctx, const rlx_nest_plan *n, int outer, int inner, const rlx_prim *extent)
+{
+    bool goes_on = true;
+    for (size_t k = 0; k < n->accesses.len && goes_on; k++) {
+        const rlx_plan_access *a = &n->accesses.data[k];
+        const bool moves = rlx_plan_moves(a, inner);
+        goes_on = moves == rlx_plan_moves(a, outer) &&
+                  (!moves || a->offset.coeff[outer] == rlx_fold_mul(ctx, extent, a->offset.coeff[inner]));
+    }
+    return goes_on;
+}
+
 /* Columns: contiguous in the result and in one operand, the other standing still. */
 static int score_column(const rlx_nest_plan *n, int i)
 {
@@ -939,17 +951,16 @@ static enum rlx_plan_reason plan_strip(planner *p)
     return RLX_PLAN_NO_REASON;
 }
 
-/* Loops that are summed over around that of the turns, which goes on in them on the other side: they are turns, too, in the same order. */
+/* Loops that are summed over around that of the turns, which goes on in them: they are turns, too, in the same order. */
 static void join_turns(planner *p)
 {
     rlx_nest_plan *n = p->plan;
     rlx_plan_fused *f = &n->fused;
     const int turn = f->loop[RLX_FUSED_TURN];
-    const rlx_prim *const *along = n->accesses.data[f->a].offset.coeff, *turns = turn < 0 ? NULL : n->loops[turn].extent;
-    for (int i = turn; i-- > 0 && along[turn] && !f->contract;) {
+    const rlx_prim *turns = turn < 0 ? NULL : n->loops[turn].extent;
+    for (int i = turn; i-- > 0 && !f->contract;) {
         rlx_nest_loop *l = &n->loops[i];
-        if (l->determined || l->role != RLX_PLAN_LOOP || !rlx_is_int_value(l->min, 0) || !along[i] ||
-            along[i] != rlx_fold_mul(p->ctx, turns, along[turn]))
+        if (l->determined || l->role != RLX_PLAN_LOOP || !rlx_is_int_value(l->min, 0) || !rlx_plan_goes_on(p->ctx, n, i, turn, turns))
             continue;
         f->turns = turns = rlx_fold_mul(p->ctx, turns, l->extent);
         l->role = RLX_PLAN_BOX;

@@ -243,6 +243,9 @@ bool rlx_plan_strides(rlx_context *ctx, const rlx_prim *const *shape, size_t ndi
 /* Does the access go to another element from one iteration of the loop to the next? Surely to the next one in memory? */
 bool rlx_plan_moves(const rlx_plan_access *a, int loop);
 bool rlx_plan_is_unit(const rlx_plan_access *a, int loop);
+/* Does loop `outer` go on where `extent` iterations of `inner` end, in all accesses? Those that one of them does not move the other may not
+ * either. Both are one loop then. */
+bool rlx_plan_goes_on(rlx_context *ctx, const rlx_nest_plan *n, int outer, int inner, const rlx_prim *extent);
 /* Is the variable part of it? */
 bool rlx_plan_mentions(rlx_context *ctx, const rlx_prim *p, const rlx_prim *var);
 /* The number that the nest `fill` stores to every place that the sums of the plan go to, and nowhere else; NULL: it does

@@ -82,26 +82,19 @@ static bool are_few(const rlx_prim *rows)
            (least && ((rlx_int_literal(least->a, &n) && n <= FEW_ROWS) || (rlx_int_literal(least->b, &n) && n <= FEW_ROWS)));
 }
 
-/* Loops that the row goes on in, on all sides. How many loops rows are then; 0: out of memory. */
-static size_t widen_row(rlx_context *ctx, rlx_nest_plan *n)
+/* How many rows, or columns, there are with the loops that theirs goes on in: as those of a picture's rows do where the number is one of its
+ * channel. NULL: out of memory. */
+static const rlx_prim *widen(rlx_context *ctx, rlx_nest_plan *n, int loop)
 {
-    rlx_plan_map *m = &n->map;
-    size_t loops = 1;
-    m->rows = n->loops[m->row].extent;
-    for (int i = (int)n->count; i-- > 0 && m->rows;) {
-        bool goes_on = i != m->row && i != m->column && !rlx_is_int_value(n->loops[i].extent, 1);
-        for (size_t k = 0; k < n->accesses.len && goes_on; k++) {
-            const rlx_prim *const *coeff = n->accesses.data[k].offset.coeff;
-            goes_on = coeff[i] && coeff[m->row] && coeff[i] == rlx_fold_mul(ctx, m->rows, coeff[m->row]);
-        }
-        if (!goes_on)
+    const rlx_prim *extent = n->loops[loop].extent;
+    for (int i = (int)n->count; i-- > 0 && extent;) {
+        rlx_nest_loop *l = &n->loops[i];
+        if (i == n->map.row || i == n->map.column || rlx_is_int_value(l->extent, 1) || !rlx_plan_goes_on(ctx, n, i, loop, extent))
             continue;
-        m->rows = rlx_fold_mul(ctx, m->rows, n->loops[i].extent);
-        n->loops[i].role = RLX_PLAN_BOX;
-        loops++;
+        extent = rlx_fold_mul(ctx, extent, l->extent);
+        l->role = RLX_PLAN_BOX;
     }
-    n->loops[m->row].role = RLX_PLAN_ROW;
-    return m->rows ? loops : 0;
+    return extent;
 }
 
 static bool map_single(rlx_context *ctx, rlx_nest_plan *n)
@@ -123,7 +116,12 @@ static bool map_single(rlx_context *ctx, rlx_nest_plan *n)
             n->map.row = i;
     }
     n->map.a = n->map.b = 1;
-    const bool is = n->map.row >= 0 && widen_row(ctx, n) == n->count && are_few(n->map.rows);
+    if (n->map.row < 0 || !(n->map.rows = widen(ctx, n, n->map.row)))
+        return false;
+    n->loops[n->map.row].role = RLX_PLAN_ROW;
+    bool is = are_few(n->map.rows);
+    for (size_t i = 0; i < n->count; i++)
+        is &= n->loops[i].role != RLX_PLAN_LOOP;
     for (size_t i = 0; i < n->count && !is; i++)
         n->loops[i].role = RLX_PLAN_LOOP;
     return is;
@@ -135,20 +133,6 @@ static bool is_exp_of_row(const rlx_nest_plan *n)
     int64_t columns;
     return n->map.function == RLX_KERNEL_MAP_EXP_SUB && n->count == 1 &&
            (!rlx_int_literal(n->loops[0].extent, &columns) || columns > FEW_ROWS);
-}
-
-/* Loops that the column goes on in, as those of a picture's rows do where the number is one of its channel. */
-static void widen_column(rlx_context *ctx, rlx_nest_plan *n)
-{
-    rlx_plan_map *m = &n->map;
-    const rlx_plan_access *const to = &n->accesses.data[0], *const a = &n->accesses.data[m->a];
-    m->columns = n->loops[m->column].extent;
-    for (int i = (int)n->count; i-- > 0 && m->columns;)
-        if (i != m->column && i != m->row && !rlx_plan_moves(&n->accesses.data[m->b], i) && to->offset.coeff[i] == m->columns &&
-            a->offset.coeff[i] == m->columns && !rlx_is_int_value(n->loops[i].extent, 1)) {
-            m->columns = rlx_fold_mul(ctx, m->columns, n->loops[i].extent);
-            n->loops[i].role = RLX_PLAN_BOX;
-        }
 }
 
 bool rlx_plan_mapping(rlx_context *ctx, rlx_nest_plan *n)
@@ -175,6 +159,10 @@ bool rlx_plan_mapping(rlx_context *ctx, rlx_nest_plan *n)
     if ((m->row < 0 && !is_exp_of_row(n)) || m->column < 0 || rlx_plan_share_memory(b, &n->accesses.data[0]))
         return false;
     n->loops[m->column].role = RLX_PLAN_COLUMN;
-    widen_column(ctx, n);
-    return m->columns && (m->row < 0 || widen_row(ctx, n));
+    m->columns = widen(ctx, n, m->column);
+    if (m->row >= 0) {
+        n->loops[m->row].role = RLX_PLAN_ROW;
+        m->rows = widen(ctx, n, m->row);
+    }
+    return m->columns && (m->row < 0 || m->rows);
 }
