@@ -96,16 +96,16 @@
 /* Steps ahead that panels of a are asked for: weights come from afar, and a prefetcher of the machine ends with each page. */
 #ifndef RLX_MICRO_PREFETCHED
 #define RLX_MICRO_PREFETCHED
-enum { PREFETCHED = 64 };
+enum { PREFETCHED = 256 };
 #endif
 
 /* The same, up to three steps at a time, as windows have them, for elements of a at addresses that take little to find: a panel of R rows, or up
  * to 14 rows any distance apart. What only counts and moves pointers takes room from products. */
 #if COMMON && defined(LONG_TILES)
 #define IN_PANEL(R, i, u) a[0][(u) * (R) + (i)]
-#define IN_PANEL_STEP(R, u)      \
+#define IN_PANEL_STEP(R, u, steps) \
     RLX_UNKNOWN_VALUE(a[0]);     \
-    if ((u) % 2 == 1)            \
+    if ((u) == (steps)-1)        \
         RLX_PREFETCH((uintptr_t)a[0] + (PREFETCHED + (u)) * (R) * sizeof(T));
 #define IN_PANEL_MOVE(R, n) a[0] += (n) * (R);
 /* Half of the rows from one pointer on, half from another; addresses are a pointer and once, twice or four times a register: 1, 3 and 5 times the
@@ -114,9 +114,11 @@ enum { PREFETCHED = 64 };
 #define IN_ROWS(R, i, u)                                                                           \
     *(const T *)((const char *)a[(i) / ((R) / 2)] +                                                \
                  apart[rlx_row_from[(i) % ((R) / 2)].apart] * rlx_row_from[(i) % ((R) / 2)].times)
-#define IN_ROWS_STEP(R, u)       \
-    if ((R) < 12) /* few rows, whose b may come from afar */ \
-        RLX_PREFETCH((uintptr_t)(b + ahead)), RLX_PREFETCH((uintptr_t)(b + ahead + LANES)); \
+#define IN_ROWS_STEP(R, u, steps) \
+    RLX_PREFETCH(soon);          \
+    if ((R) < 12)                \
+        RLX_PREFETCH(soon + sizeof(VEC)); \
+    soon += step;                \
     a[0] += a_k, a[1] += a_k;    \
     RLX_UNKNOWN_VALUE(a[0]);     \
     RLX_UNKNOWN_VALUE(a[1]);     \
@@ -128,26 +130,28 @@ enum { PREFETCHED = 64 };
 #define RLX_MICRO_ROW_FROM
 static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 1 }, { 0, 4 }, { 2, 1 }, { 1, 2 } };
 #endif
-#define STEP_OF(R, W, part, at, u)                                                                 \
+#define STEP_OF(R, W, part, way, u, steps)                                                            \
     {                                                                                              \
         VEC y[W];                                                                                  \
         RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
             y[w] = LOAD##part(b, w, W);                                                            \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
-            VEC x = OF(X, fill)(at(R, i, u));                                                      \
+            VEC x = OF(X, fill)(way(R, i, u));                                                      \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
                 s[i][w] = SUM(x, y[w], s[i][w]);                                                   \
         }                                                                                          \
         b += b_k;                                                                                  \
-        at##_STEP(R, u)                                                                            \
+        way##_STEP(R, u, steps)                                                                            \
     }
 /* n rows: where they are fewer than R, those that both halves have come out the same twice. */
-#define LONG_TILE(R, W, part, at, steps)                                                           \
-    SET static void NAME(at##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column, int64_t n) \
+#define LONG_TILE(R, W, part, way, steps)                                                           \
+    SET static void NAME(way##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column, int64_t n, \
+                                             const rlx_micro_ask *ask)                             \
     {                                                                                              \
         const int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k, depth = r->depth, \
-                      a_next = r->a_t - depth * a_k, b_next = r->b_t - depth * b_k, ahead = AHEAD * b_k; \
+                      a_next = r->a_t - depth * a_k, b_next = r->b_t - depth * b_k;    \
+        ASKS                                                                                       \
         const int64_t second = rlx_micro_less(n, R) - R / 2;                                       \
         T *acc[2] = { (T *)r->acc + row * acc_i + column, (T *)r->acc + (row + second) * acc_i + column }; \
         const T *b = (const T *)r->b + column;                                                     \
@@ -155,7 +159,7 @@ static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 
         int64_t apart[3] = { a_i * sizeof(T), 3 * a_i * sizeof(T), 5 * a_i * sizeof(T) };          \
         TAIL##part(r->columns - column - (W - 1) * LANES)                                          \
         VEC s[R][W];                                                                               \
-        (void)apart, (void)ahead;                                                                  \
+        (void)apart, (void)soon, (void)step;                                                                  \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
@@ -164,15 +168,15 @@ static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 
         for (int64_t t = r->turns; t > 0; t--, a[0] += a_next, a[1] += a_next, b += b_next) {      \
             int64_t k = depth;                                                                     \
             for (; steps > 1 && k >= steps; k -= steps) {                                          \
-                STEP_OF(R, W, part, at, 0)                                                         \
-                STEP_OF(R, W, part, at, 1)                                                         \
+                STEP_OF(R, W, part, way, 0, steps)                                                      \
+                STEP_OF(R, W, part, way, 1, steps)                                                      \
                 if (steps > 2)                                                                     \
-                    STEP_OF(R, W, part, at, 2)                                                     \
-                at##_MOVE(R, steps)                                                                \
+                    STEP_OF(R, W, part, way, 2, steps)                                                  \
+                way##_MOVE(R, steps)                                                                \
             }                                                                                      \
             for (; k > 0; k--) {                                                                   \
-                STEP_OF(R, W, part, at, 0)                                                         \
-                at##_MOVE(R, 1)                                                                    \
+                STEP_OF(R, W, part, way, 0, steps)                                                      \
+                way##_MOVE(R, 1)                                                                    \
             }                                                                                      \
         }                                                                                          \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
@@ -181,25 +185,28 @@ static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 
                 STORE##part(acc[i / (R / 2)] + i % (R / 2) * acc_i, w, W, s[i][w]);                \
         }                                                                                          \
     }
-#define LONG_CASE(R, W, part, at, holds)               \
+#define LONG_CASE(R, W, part, way, holds)               \
     if (holds) {                                       \
-        NAME(at##_##R##x##W##part)(r, row, column, n); \
+        NAME(way##_##R##x##W##part)(r, row, column, n, ask); \
         return R;                                      \
     }
 LONG_TILES
 /* How many rows from that one on such tiles have done. */
-SET static int64_t NAME(long_rows)(const rlx_micro_sum *r, int64_t row, int64_t column)
+SET static int64_t NAME(long_rows)(const rlx_micro_sum *r, int64_t row, int64_t column, const rlx_micro_ask *ask)
 {
     int64_t n = r->rows - row, columns = r->columns - column;
     LONG_CASES
     return 0;
 }
+/* Of the next tile, n rows being left. */
+#define HEIGHT(r, n) ((r)->a_k == RLX_PANEL_ROWS || !LONG_ROWS(n) ? NEXT(2, n) : LONG_ROWS(n))
 #define LONG_DONE(column) \
-    if ((n = NAME(long_rows)(r, i, column)) > 0) { \
+    if ((n = NAME(long_rows)(r, i, column, &ask)) > 0) { \
         i += n; \
         continue; \
     }
 #else
+#define HEIGHT(r, n) NEXT(2, n)
 #define LONG_DONE(column)
 #endif
 
@@ -253,23 +260,24 @@ DRIVER static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
 }
 
 /* Where some tiles read the same panel, which comes from afar, they do so in turns, and each asks for a share of the steps
- * of the next turn: none waits for memory alone. */
+ * of the next turn, or panel: none waits for memory alone. */
 SET RLX_NOINLINE static void NAME(contract_tiles)(const rlx_micro_sum *r)
 {
     int64_t tiles = 0;
     for (int64_t n = r->rows; COMMON && n > 0 && tiles <= MOST_SHARES; tiles++)
-        n -= NEXT(2, n);
-    if (tiles < 2 || tiles > MOST_SHARES || r->b_k != RLX_PANEL_COLUMNS || r->depth <= SHARED_STEPS) {
+        n -= HEIGHT(r, n);
+    if (tiles < 2 || tiles > MOST_SHARES || r->b_k != RLX_PANEL_COLUMNS || r->depth <= SHARED_STEPS / 2) {
         NAME(contract_steps)(r, 0);
         return;
     }
     rlx_micro_sum part = *r;
+    const int64_t parts = (r->depth + SHARED_STEPS / 2) / SHARED_STEPS, steps = (r->depth + parts - 1) / parts;
     part.turns = 1;
     for (int64_t t = 0; t < r->turns; t++)
         for (int64_t k = 0; k < r->depth; k += part.depth) {
             part.a = (const T *)r->a + t * r->a_t + k * r->a_k;
             part.b = (const T *)r->b + t * r->b_t + k * r->b_k;
-            part.depth = rlx_micro_less(r->depth - k, SHARED_STEPS);
+            part.depth = rlx_micro_less(r->depth - k, steps);
             part.fresh = r->fresh && t == 0 && k == 0;
             NAME(contract_steps)(&part, tiles);
         }
@@ -571,6 +579,7 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
 #undef LONG_TILE
 #undef LONG_CASE
 #undef LONG_DONE
+#undef HEIGHT
 #undef STEP_OF
 #undef IN_PANEL
 #undef IN_PANEL_STEP

@@ -44,7 +44,7 @@
 /* ---- sums of products ----------------------------------------------------------------------- */
 
 /* Steps that are asked for ahead of their time; a turn of tiles that share this, and how many there may be. */
-enum { AHEAD = 32, SHARED_STEPS = 128, MOST_SHARES = 3 };
+enum { AHEAD = 32, SHARED_STEPS = 128, MOST_SHARES = 8 };
 
 #define X f32
 #define T float

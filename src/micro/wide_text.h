@@ -139,7 +139,7 @@ SET static int64_t NAME(count_few)(const rlx_micro_sum *r)
 SET static void NAME(wide_steps)(const rlx_micro_sum *r, const NAME(wide_row) *rows, int64_t a_panel, int64_t tiles)
 {
     const int64_t w = (r->columns - 1) / LANES, bytes = r->b_k * (int64_t)sizeof(T);
-    const bool panels = r->rows > 2 * RLX_PANEL_ROWS && r->a_i == 1;
+    const bool panels = r->rows > 2 * RLX_PANEL_ROWS && r->a_i == 1 && r->a_k == RLX_PANEL_ROWS;
     uintptr_t soon = (uintptr_t)r->b + (uintptr_t)(bytes * (tiles > 1 ? r->depth : 2 * AHEAD));
     for (int64_t i = 0, step = bytes / tiles, height; i < r->rows; i += height) {
         height = NAME(wide_heights)[w][rlx_micro_less(r->rows - i, NAME(MOST_LEFT))];

@@ -45,11 +45,6 @@ enum {
 
 /* ---- which loop is what --------------------------------------------------------------------- */
 
-static bool is_straight(const rlx_tiling *t, const rlx_plan_access *a, const rlx_digits *d)
-{
-    return d->count == 1 || rlx_merged_at(t, a, d) >= 0;
-}
-
 static bool is_lane_of(const rlx_tiling *t, int loop, const rlx_plan_access *mine,
                        const rlx_plan_access *other)
 {
@@ -255,15 +250,15 @@ static bool is_narrow(const rlx_tiling *t)
 static bool choose_packing(rlx_tiling *t, bool *few)
 {
     const rlx_prim *stride = rlx_tiling_coefficient(t->column.access, rlx_last_digit(&t->column.lanes));
-    bool rows_are_straight = is_straight(t, t->row.access, &t->row.lanes) &&
-                             is_straight(t, t->row.access, &t->depth);
+    bool rows_are_straight = rlx_is_straight(t, t->row.access, &t->row.lanes) &&
+                             rlx_is_straight(t, t->row.access, &t->depth);
     const rlx_dtype dtype = rlx_as_buffer(t->acc->buffer)->dtype;
     bool row_widens = t->dot ? !rows_are_words(t) : rlx_as_buffer(t->row.access->buffer)->dtype != dtype,
          column_widens = rlx_as_buffer(t->column.access->buffer)->dtype != dtype;
     *few = !t->dot && !row_widens && rows_are_straight &&
            (t->column.producer || (!column_widens && rlx_is_int_value(stride, 1) &&
-                                   is_straight(t, t->column.access, &t->column.lanes) &&
-                                   is_straight(t, t->column.access, &t->depth)));
+                                   rlx_is_straight(t, t->column.access, &t->column.lanes) &&
+                                   rlx_is_straight(t, t->column.access, &t->depth)));
     int64_t elements;
     bool small = rlx_int_literal(rlx_fold_mul(t->ctx, t->depth.extent, t->column.lanes.extent), &elements) &&
                  elements <= SMALL_BYTES / (int64_t)rlx_dtype_bytes(dtype);
@@ -305,7 +300,7 @@ static bool find_views(rlx_tiling *t)
     for (int i = 0; i < 2; i++) {
         rlx_side *s = sides[i];
         const rlx_digits *groups[2] = { &s->lanes, &t->depth };
-        const bool own = s->packed ? !rlx_packs_view(s) : t->strip.width && rlx_strip_side(t) == s;
+        const bool own = s->packed ? !rlx_packs_view(s) : t->strip.width && rlx_strip_side(t) == s && (!t->strip.whole || rlx_is_strip_copied(t));
         s->buffer = own ? rlx_as_buffer(s->access->buffer) : rlx_merged_view(t, s->access, groups, s->packed ? 1 : 2);
     }
     return t->acc_buffer && t->row.buffer && t->column.buffer;
@@ -412,7 +407,7 @@ static int64_t even_rows(const rlx_tiling *t)
         return RLX_ROW_TILE;
     count = tiles_of(lanes, RLX_ROW_TILE);
     return count < 2 || count > MOST_EVEN ? RLX_ROW_TILE
-                                          : even_tiles(lanes, RLX_ROW_TILE, RLX_ROW_PANEL, count + count % 2);
+                                          : even_tiles(lanes, RLX_ROW_TILE, t->strip.whole ? RLX_COLUMN_PANEL : RLX_ROW_PANEL, count + count % 2);
 }
 
 /* Lines of the picture in a tile: of those whose sums are turned some, so that what is done with them has rows to go along, else those that
@@ -447,9 +442,9 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     const bool joined = e->count > 0, once = first && !rlx_has_depth_tiles(t);
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
-    t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned ? RLX_ROW_TILE : even_rows(t);
+    t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned && !t->strip.whole ? RLX_ROW_TILE : even_rows(t);
     t->strip.joint = are_short_lines(t, joined);
-    const int64_t lines = t->strip.width && !t->strip.of_rows ? lines_of_tile(t, t->strip.joint) : 1;
+    const int64_t lines = t->strip.width && !t->strip.of_rows && !t->strip.whole ? lines_of_tile(t, t->strip.joint) : 1;
     t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH
                      : t->strip.width ? (t->strip.turned || t->strip.joint ? lines : 1) * t->strip.width
                                       : even_columns(t);
@@ -495,7 +490,10 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
         return &nest->node;
     const bool single = rlx_is_int_value(t->row.lanes.extent, 1);
     const rlx_prim *first = init && !single ? rlx_plan_first_value(t->ctx, t->plan, init) : NULL;
-    if (t->column.packed && rlx_choose_strips(t, first != NULL))
+    if (rlx_choose_whole(t, first != NULL)) {
+        t->column.packed = few = false;
+        t->row.packed = true;
+    } else if (t->column.packed && rlx_choose_strips(t, first != NULL))
         t->column.packed = false;
     else if (rlx_choose_row_strips(t))
         t->row.packed = false;

@@ -30,7 +30,7 @@ typedef struct rlx_side {
 
 /* Rows of the picture under the windows of a row of columns, which are read in place: `steps` of each window row, `apart` from each other. */
 typedef struct rlx_strip {
-    const rlx_buffer *buffer;        /* [rows + lines - 1, length]; NULL: the picture itself, of which so few rows are a strip as they lie */
+    const rlx_buffer *buffer;        /* [rows + lines - 1, length]; NULL: the picture itself, whose rows are a strip as they lie */
     int64_t width;                   /* columns (rows); 0: there is no strip */
     int64_t stride, steps, apart, rows, length;
     int64_t first;                   /* where step 0 of column 0 is: behind the others, if steps go back (apart < 0) */
@@ -40,6 +40,7 @@ typedef struct rlx_strip {
     bool joint;                      /* what is done with the sums is done for all lines of a tile at once */
     bool of_rows;                    /* it is what rows are read from; else columns */
     bool turned;                     /* rows of the sum are lanes of panels of columns, and the sums are turned back */
+    bool whole;                      /* turned: all columns of the sum, each step in a row of its own */
     const rlx_buffer *sums;          /* turned: [column, row] of a tile */
 } rlx_strip;
 
@@ -92,6 +93,11 @@ int rlx_loop_dimension(const rlx_tiling *t, const rlx_plan_access *a, int loop);
 /* The dimension in which an access has these loops one after the other as its indices, each as long as its dimension
  * (the first one: at most): together they are one index. -1: there is none. */
 int rlx_merged_at(const rlx_tiling *t, const rlx_plan_access *a, const rlx_digits *d);
+/* Are they one loop, or one index? */
+RLX_INLINE bool rlx_is_straight(const rlx_tiling *t, const rlx_plan_access *a, const rlx_digits *d)
+{
+    return d->count == 1 || rlx_merged_at(t, a, d) >= 0;
+}
 /* A view of the buffer of an access in which loops of the groups that are one are one dimension; the buffer itself
  * where none has more than one loop. NULL: out of memory. */
 const rlx_buffer *rlx_merged_view(const rlx_tiling *t, const rlx_plan_access *a,
@@ -119,6 +125,10 @@ RLX_INLINE const rlx_side *rlx_strip_side(const rlx_tiling *t) { return t->strip
 /* ---- contract_strip.c: strips in place of panels of columns */
 /* Are the columns windows for which that is better? Says how the strip is then. begins: what sums begin with is known. */
 bool rlx_choose_strips(rlx_tiling *t, bool begins);
+/* Are columns so few that rows had better be lanes, and all columns one strip? */
+bool rlx_choose_whole(rlx_tiling *t, bool begins);
+/* Fills such a strip. NULL: out of memory. */
+const rlx_stmt *rlx_fill_whole(const rlx_tiling *t);
 /* Are the rows windows for which that is better than panels? */
 bool rlx_choose_row_strips(rlx_tiling *t);
 /* Has a strip memory of its own? */

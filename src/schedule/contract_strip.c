@@ -26,6 +26,13 @@
  *         for o, x:        C[o, y, x] = T[x, o]
  *
  * Where channels come last the rows of the sum are the windows, and read the strip; nothing is turned back.
+ *
+ * Of few columns (`whole`: small pictures, few vectors, the last of which would have few elements, and weights that would be read again for
+ * each of them) all are one strip, which has each step in a row: what windows share is copied for each of them then, and what is contiguous
+ * is read in place.
+ *
+ *     for k, x:  S[k, x] = X[..]
+ *     for tiles of o:  for x, o, k:  T[x, o] += panel[k, o] * S[k, x], and T is turned back
  */
 #include "schedule/contract_int.h"
 
@@ -36,6 +43,10 @@ enum {
     LEAST_TURNED = 9,           /* columns of a strip that weights are read for once more */
     SURELY_TURNED = 12,         /* of fewer, weights have to be near */
     NEAR_STEPS = 2048,          /* of which so many are */
+    MOST_WHOLE = 128,           /* columns that are all turned at once */
+    MOST_IN_PLACE = 256,        /* or so many, where they are copied for that */
+    MOST_STEPS = 6144,          /* of a sum that is not cut */
+    LEAST_STEPS = 32,           /* that are worth turning sums */
     LOW_TILE = 3,               /* rows of a tile of the machines with the lowest: another row costs them as much as another tile */
     VECTOR = 8,                 /* elements of a vector */
     WIDEST_VECTOR = 16          /* of the machines with the longest ones, which lose most where lines end within one */
@@ -140,6 +151,38 @@ bool rlx_choose_strips(rlx_tiling *t, bool begins)
     return true;
 }
 
+/* Are rows whole panels, nearly? What is less than half a vector more than those costs more than half a panel. */
+static bool are_panels(int64_t rows)
+{
+    const int64_t rest = rows % RLX_COLUMN_PANEL, half = RLX_COLUMN_PANEL / 2,
+                  cost = rows - rest + (rest == 0 ? 0 : rest <= half ? half + 2 : RLX_COLUMN_PANEL);
+    return 10 * cost <= 11 * rows;
+}
+
+/* Are the columns as they lie one row for each step? */
+static bool is_whole_in_place(const rlx_tiling *t)
+{
+    const rlx_plan_access *a = t->column.access;
+    return rlx_is_straight(t, a, &t->column.lanes) && rlx_is_straight(t, a, &t->depth) &&
+           rlx_is_int_value(rlx_tiling_coefficient(a, rlx_last_digit(&t->column.lanes)), 1);
+}
+
+bool rlx_choose_whole(rlx_tiling *t, bool begins)
+{
+    int64_t rows, columns, steps;
+    if (!begins || t->dot || t->row.param < 0 || t->column.param >= 0 || t->column.producer ||
+        rlx_as_buffer(t->column.access->buffer)->dtype != RELAX_FLOAT32 || rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 ||
+        !rlx_int_literal(t->row.lanes.extent, &rows) || !rlx_int_literal(t->column.lanes.extent, &columns) ||
+        !rlx_int_literal(t->depth.extent, &steps) || steps < LEAST_STEPS || steps > MOST_STEPS)
+        return false;
+    if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 ||
+        columns > (is_whole_in_place(t) ? MOST_IN_PLACE : MOST_WHOLE))
+        return false;
+    t->strip = (rlx_strip){ .width = columns, .stride = 1, .steps = 1, .rows = steps, .length = columns, .lines = 1,
+                            .turned = true, .whole = true };
+    return true;
+}
+
 bool rlx_choose_row_strips(rlx_tiling *t)
 {
     rlx_strip s;
@@ -151,7 +194,10 @@ bool rlx_choose_row_strips(rlx_tiling *t)
 }
 
 /* The rows of one channel are below each other, as the strip would have them. */
-bool rlx_is_strip_copied(const rlx_tiling *t) { return t->strip.of_rows || t->depth.count > 2 || t->strip.rows > FEW_ROWS; }
+bool rlx_is_strip_copied(const rlx_tiling *t)
+{
+    return t->strip.whole ? !is_whole_in_place(t) : t->strip.of_rows || t->depth.count > 2 || t->strip.rows > FEW_ROWS;
+}
 
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
 {
@@ -196,6 +242,33 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, rlx_strip_line line, int6
     for (int i = depth; i-- > 0;)
         body = rlx_sched_wrap(ctx, &loops[i], body, t->place);
     return body;
+}
+
+/* S[k, x] = X[..] for all digits of k and x. A copy has four dimensions, so the loop around it is one that is short: over the lines of a
+ * window. */
+const rlx_stmt *rlx_fill_whole(const rlx_tiling *t)
+{
+    rlx_context *ctx = t->ctx;
+    const rlx_buffer *picture = rlx_as_buffer(t->column.access->buffer);
+    rlx_lane_group groups[2] = { { .d = &t->depth }, { .d = &t->column.lanes } };
+    rlx_sched_loop loops[2 * RLX_MAX_DEPTH];
+    const rlx_prim *at[2], *from[RLX_TIR_MAX_DIMS];
+    const int outermost = t->depth.count > 2 ? t->depth.count - 2 : 0;
+    int n = 0;
+    for (int g = 0; g < 2; g++) {
+        at[g] = rlx_int64(ctx, 0);
+        for (int i = 0; i < groups[g].d->count; i++, n++) {
+            const char name[3] = { g ? 'x' : 'd', (char)('0' + i), 0 };
+            loops[n] = rlx_sched_loop_new(ctx, name, rlx_tiling_extent(t, groups[g].d->at[i]));
+            groups[g].each[i] = loops[n].var;
+            at[g] = rlx_fold_add(ctx, rlx_fold_mul(ctx, at[g], loops[n].extent), loops[n].var);
+        }
+    }
+    const size_t dims = rlx_indices_in(t, t->column.access, picture, groups, 2, from);
+    const rlx_stmt *body = dims ? rlx_store(ctx, t->strip.buffer, rlx_load(ctx, picture, from, dims), at, 2, t->place) : NULL;
+    while (n-- > 0)
+        body = n == outermost ? body : rlx_sched_wrap(ctx, &loops[n], body, t->place);
+    return rlx_sched_wrap(ctx, &loops[outermost], body, t->place);
 }
 
 const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)

@@ -350,7 +350,8 @@ static const rlx_stmt *innermost_turned(const rlx_tiling *t, const depth_tile *d
     const rlx_prim *x = loops[0].var, *o = loops[1].var, *k = loops[2].var, *u = loops[3].var,
                    *at[2] = { add(t, line->inside, x), add(t, rows->inside, o) }, *step = add(t, mul(t, k, loops[3].extent), u),
                    *a = read(t, &t->row, d, rows, panel, o, step, loops[4].var),
-                   *b = rlx_strip_element(t, line->line, k, u, x);
+                   *b = t->strip.whole && !t->strip.buffer ? read(t, &t->column, d, line, NULL, x, step, loops[4].var)
+                                                          : rlx_strip_element(t, line->line, k, u, x);
     return fill_and_sum(t, t->strip.sums, at, 2, one_step(t, t->strip.sums, at, 2, a, b), loops, around);
 }
 
@@ -513,19 +514,27 @@ static lane_tile lines_of(const rlx_tiling *t, const lane_tile *tile, int64_t li
     return line;
 }
 
+/* All columns as one line. */
+static lane_tile whole_line(const rlx_tiling *t, const lane_tile *columns)
+{
+    lane_tile line = *columns;
+    line.line = (rlx_strip_line){ number(t, 0), number(t, 0) };
+    return line;
+}
+
 /* Rows of a tile as lanes, line by line of the picture: panels that are full are one instruction, each of others its own. */
 static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d, const lane_tile *row, const lane_tile *columns)
 {
     int64_t all;
     const bool full = rlx_int_literal(t->row.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
     const int64_t lines = t->column_tile / t->strip.width;
-    lane_tile panel = tile_lanes(t, "op", row->begin, row->count, RLX_COLUMN_PANEL), line = lines_of(t, columns, lines);
+    lane_tile panel = tile_lanes(t, "op", row->begin, row->count, RLX_COLUMN_PANEL), line = t->strip.whole ? whole_line(t, columns) : lines_of(t, columns, lines);
     if (full)
         panel.count = number(t, RLX_COLUMN_PANEL);
     const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var);
     const rlx_stmt *body = innermost_turned(t, d, &panel, at, &line, full ? &panel.loop : NULL);
     body = full ? body : rlx_sched_wrap(t->ctx, &panel.loop, body, t->place);
-    body = in_lines(t, &line, mul(t, columns->loop.var, number(t, lines)), body);
+    body = t->strip.whole ? body : in_lines(t, &line, mul(t, columns->loop.var, number(t, lines)), body);
     return rlx_tir_with_temporary(t->ctx, t->strip.sums, both(t, body, turn_back(t, row, columns)), t->place);
 }
 
@@ -613,6 +622,8 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     const rlx_stmt *body = rows_of(t, &d, &rows, &line);
     if (lines)
         body = in_lines(t, &line, mul(t, columns.loop.var, number(t, t->strip.lines)), body);
+    if (t->strip.whole && t->strip.buffer) /* for all tiles of rows */
+        body = rlx_tir_with_temporary(ctx, t->strip.buffer, both(t, rlx_fill_whole(t), body), t->place);
     /* the outer side is packed once for all tiles of the inner one */
     const rlx_side *sides[2] = { by_rows ? &t->row : &t->column, by_rows ? &t->column : &t->row };
     const lane_tile *loops[2] = { by_rows ? &rows : &columns, by_rows ? &columns : &rows };
