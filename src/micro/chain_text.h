@@ -12,7 +12,7 @@ _Static_assert(BLOCK % RLX_PARTIAL_SUMS == 0 && BLOCK <= RLX_CHAIN_BLOCK, "a blo
 #define ERF_BESIDE CHAIN_BESIDE  /* which is two polynomials anyway */
 #endif
 enum { MOST_BESIDE = SUMS_BESIDE > CHAIN_BESIDE ? SUMS_BESIDE : CHAIN_BESIDE };
-#define ALL_OF_THEM RLX_UNROLL for (int w = 0; w < CHAIN_VECTORS; w++)
+#define ALL_OF_THEM RLX_UNROLL for (int w = 0; w < vectors; w++)
 
 /* Where it takes many instructions it is a function, as here it is written often. */
 #if SET_FUSES
@@ -115,7 +115,7 @@ SET_INLINE void erf_of(f32_vec *x, int beside)
 #if defined(CHAIN_STRIP)
 #define OF_BLOCK(name, at_once) SET static void strip_##name(float *d, const float *a, int64_t n) OF_ELEMENTS(name, at_once)
 #else
-#define OF_BLOCK(name, at_once) SET static void block_##name(float *d) { const float *a = d; int64_t n = BLOCK; OF_ELEMENTS(name, at_once) }
+#define OF_BLOCK(name, at_once) SET static void block_##name(float *d, int64_t n) { const float *a = d; OF_ELEMENTS(name, at_once) }
 #endif
 #define OF_ELEMENTS(name, at_once)                                \
     {                                                             \
@@ -313,15 +313,75 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
         rlx_micro_chain_store_end(&end);
 }
 #else
-static void (*const block_functions[])(float *block) = { block_exp, block_sigmoid, block_tanh, block_erf };
+static void (*const block_functions[])(float *block, int64_t n) = { block_exp, block_sigmoid, block_tanh, block_erf };
 
-#define WITH(w) f32_load(b + w * by)
+/* What step s has beside vector w of x, and where that goes; is_part: only where there is such. */
+#define WITH(w) (is_part ? f32_load_part(b + w * by, tail[w]) : f32_load(b + w * by))
 #define CASE_OF(step, to, value) case RLX_STEP_##step: ALL_OF_THEM to = value; continue;
 
+/* The n elements from `at` on, as so many vectors. */
+SET_INLINE void chain_block(const rlx_micro_step *s, int64_t at, int64_t n, int vectors, bool is_part)
+{
+    _Alignas(64) float block[BLOCK], same[f32_LANES];
+    f32_vec x[CHAIN_VECTORS];
+    f32_tail tail[CHAIN_VECTORS];
+    ALL_OF_THEM x[w] = f32_fill(0);
+    if (is_part)
+        ALL_OF_THEM tail[w] = f32_first(n <= w * f32_LANES ? 0 : rlx_micro_less(n - w * f32_LANES, f32_LANES));
+    (void)tail;
+    for (; s->op != RLX_STEP_END; s++) {
+        int64_t by = f32_LANES & s->moves;
+        float *b = s->with + (at & s->moves);
+        if (s->same) {
+            f32_store(same, f32_fill(*b));
+            b = same;
+        }
+        switch (s->op) {
+        CASE_OF(LOAD, x[w], WITH(w))
+        case RLX_STEP_STORE:
+            if (is_part)
+                ALL_OF_THEM f32_store_part(b + w * f32_LANES, x[w], tail[w]);
+            else
+                ALL_OF_THEM f32_store(b + w * f32_LANES, x[w]);
+            continue;
+        CASE_OF(ADD, x[w], x[w] + WITH(w))
+        CASE_OF(SUB, x[w], x[w] - WITH(w))
+        CASE_OF(MUL, x[w], x[w] * WITH(w))
+        CASE_OF(DIV, x[w], x[w] / WITH(w))
+        CASE_OF(MIN, x[w], f32_min(x[w], WITH(w)))
+        CASE_OF(MAX, x[w], f32_max(x[w], WITH(w)))
+        CASE_OF(SUB_FROM, x[w], WITH(w) - x[w])
+        CASE_OF(DIV_FROM, x[w], WITH(w) / x[w])
+        CASE_OF(LEAST, x[w], f32_least(WITH(w), x[w]))
+        CASE_OF(GREATEST, x[w], f32_greatest(WITH(w), x[w]))
+        CASE_OF(RELU, x[w], f32_greatest(f32_fill(0), x[w]) + 0.0f)
+        CASE_OF(TWICE, x[w], x[w] + x[w])
+        CASE_OF(SQUARE, x[w], x[w] * x[w])
+        CASE_OF(fabs, x[w], f32_abs(x[w]))
+        CASE_OF(sqrt, x[w], f32_sqrt(x[w]))
+        default: break;
+        }
+        ALL_OF_THEM f32_store(block + w * f32_LANES, x[w]);
+        block_functions[s->op - RLX_STEP_exp](block, vectors * f32_LANES);
+        ALL_OF_THEM x[w] = f32_load(block + w * f32_LANES);
+    }
+}
+
+#if SET_MASKS
+/* The last elements as half blocks, parts of which cost no more than whole ones. */
+SET static void chain(const rlx_micro_step *steps, int64_t n)
+{
+    enum { HALF = CHAIN_VECTORS / 2 };
+    int64_t at = 0;
+    for (; at + BLOCK <= n; at += BLOCK)
+        chain_block(steps, at, BLOCK, CHAIN_VECTORS, false);
+    for (; at < n; at += BLOCK / 2)
+        chain_block(steps, at, rlx_micro_less(n - at, BLOCK / 2), HALF, true);
+}
+#else
 SET static void chain(const rlx_micro_step *steps, int64_t n)
 {
     rlx_micro_chain_end end;
-    _Alignas(64) float block[BLOCK], same[f32_LANES];
     bool ends = n % BLOCK > 0;
     for (int64_t j = 0; j + BLOCK <= n || ends; ends = false) {
         int64_t at = j;
@@ -330,43 +390,12 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             s = rlx_micro_chain_begin_end(&end, steps, n, BLOCK), at = 0;
         else
             j += BLOCK;
-        f32_vec x[CHAIN_VECTORS];
-        ALL_OF_THEM x[w] = f32_fill(0);
-        for (; s->op != RLX_STEP_END; s++) {
-            int64_t by = f32_LANES & s->moves;
-            float *b = s->with + (at & s->moves);
-            if (s->same) {
-                f32_store(same, f32_fill(*b));
-                b = same;
-            }
-            switch (s->op) {
-            CASE_OF(LOAD, x[w], WITH(w))
-            case RLX_STEP_STORE: ALL_OF_THEM f32_store(b + w * f32_LANES, x[w]); continue;
-            CASE_OF(ADD, x[w], x[w] + WITH(w))
-            CASE_OF(SUB, x[w], x[w] - WITH(w))
-            CASE_OF(MUL, x[w], x[w] * WITH(w))
-            CASE_OF(DIV, x[w], x[w] / WITH(w))
-            CASE_OF(MIN, x[w], f32_min(x[w], WITH(w)))
-            CASE_OF(MAX, x[w], f32_max(x[w], WITH(w)))
-            CASE_OF(SUB_FROM, x[w], WITH(w) - x[w])
-            CASE_OF(DIV_FROM, x[w], WITH(w) / x[w])
-            CASE_OF(LEAST, x[w], f32_least(WITH(w), x[w]))
-            CASE_OF(GREATEST, x[w], f32_greatest(WITH(w), x[w]))
-            CASE_OF(RELU, x[w], f32_greatest(f32_fill(0), x[w]) + 0.0f)
-            CASE_OF(TWICE, x[w], x[w] + x[w])
-            CASE_OF(SQUARE, x[w], x[w] * x[w])
-            CASE_OF(fabs, x[w], f32_abs(x[w]))
-            CASE_OF(sqrt, x[w], f32_sqrt(x[w]))
-            default: break;
-            }
-            ALL_OF_THEM f32_store(block + w * f32_LANES, x[w]);
-            block_functions[s->op - RLX_STEP_exp](block);
-            ALL_OF_THEM x[w] = f32_load(block + w * f32_LANES);
-        }
+        chain_block(s, at, BLOCK, CHAIN_VECTORS, false);
     }
     if (n % BLOCK)
         rlx_micro_chain_store_end(&end);
 }
+#endif
 #endif
 #undef BLOCK
 #undef EACH

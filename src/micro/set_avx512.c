@@ -25,7 +25,7 @@ static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 12, 12, 14
 /* Loads of a part cost an instruction where products are computed, so that whole vectors have tiles of their own. */
 #define LONG_TILES                                                                      \
     LONG_TILE(14, 2, , IN_ROWS, 3) LONG_TILE(12, 2, , IN_ROWS, 2) LONG_TILE(8, 2, , IN_ROWS, 2) LONG_TILE(14, 1, _part, IN_ROWS, 1) \
-    LONG_TILE(8, 2, , IN_PANEL, 2) LONG_TILE(8, 2, _part, IN_PANEL, 1) LONG_TILE(8, 1, _part, IN_PANEL, 2)
+    LONG_TILE(8, 2, , IN_PANEL, 2) LONG_TILE(8, 1, _part, IN_PANEL, 2)
 #define LONG_CASES                                                                      \
     if (r->a_k != 8 || r->a_i != 1) {                                                   \
         const int64_t high = columns >= 2 * LANES ? LONG_ROWS(n) : 0;                   \
@@ -35,8 +35,7 @@ static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 12, 12, 14
         LONG_CASE(14, 1, _part, IN_ROWS, columns <= LANES && n > 8)                     \
     } else if (n >= 8) {                                                                \
         LONG_CASE(8, 2, , IN_PANEL, columns >= 2 * LANES)                               \
-        LONG_CASE(8, 2, _part, IN_PANEL, columns > LANES)                               \
-        LONG_CASE(8, 1, _part, IN_PANEL, true)                                          \
+        LONG_CASE(8, 1, _part, IN_PANEL, columns <= LANES)                              \
     }
 #define SET_LENDER rlx_micro_avx2
 #define SET_LENDS_RANGES 1

@@ -206,12 +206,16 @@ static void reduce_f32_min(const rlx_micro_sum *r) { rlx_micro_reduce_lent_min(r
 #define X f64
 #define T double
 #define COMMON 0
+#if defined(SET_LENDER) && SET_LENDS_PARTIAL
+LENT(reduce_f64_add, reduce[RLX_KERNEL_REDUCE_ADD][RLX_ELEM_F64])
+#else
 #define KIND add
 #define JOIN(x, y) ((x) + (y))
 #define JOIN_ONE(x, y) ((x) + (y))
 #define ANY_ORDER 0
 #define SEES 0
 #include "micro/reduce_text.h"
+#endif
 #if defined(SET_LENDER)
 LENT(reduce_f64_min, reduce[RLX_KERNEL_REDUCE_MIN][RLX_ELEM_F64])
 LENT(reduce_f64_max, reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F64])
