@@ -93,7 +93,7 @@ static bool is_repeated(const uint32_t *w, const rlx_kernel_buffer *buffers)
         const uint32_t op = at[0] & 0xffff;
         if (op == RLX_K_STRIP && !strip) {
             strip = at;
-            b.fits = at[0] & RLX_KERNEL_LONG && !reads(&b, at[2]);
+            b.fits = !reads(&b, at[2]);
             writes(&b, at[1], false);
         } else if (op >= RLX_K_FIRST_VALUE || (op == RLX_K_LOAD && (strip || buffers[at[2]].elem != RLX_ELEM_F32)) ||
                    (op == RLX_K_BROADCAST && strip))
@@ -125,7 +125,7 @@ typedef struct row {
     rlx_micro_step steps[RLX_CHAIN_STEPS];
     const float *from[MOST_NUMBERS];
     float *to[MOST_NUMBERS];
-    size_t numbers, n;
+    size_t numbers, n, most; /* elements, and how many are one strip */
     const uint32_t *behind;
 } row;
 
@@ -191,7 +191,8 @@ static bool place(rlx_kernel_run *r, const uint32_t *w, int64_t variable, row *o
         case RLX_K_STRIP:
             *scalar(r, w[1]) = 0;
             out->n = *scalar(r, w[2]) > 0 ? (size_t)*scalar(r, w[2]) : 0;
-            if (!out->n)
+            out->most = (size_t)(w[0] & RLX_KERNEL_LONG ? RLX_KERNEL_LONG_STRIP : r->k->strip);
+            if (!out->n || out->n > out->most)
                 return true;
             break;
         case RLX_K_VIEW: case RLX_K_VIEW_OUT:
@@ -220,7 +221,7 @@ enum rlx_repeated rlx_kernel_run_repeated(rlx_kernel_run *r, const uint32_t *w, 
     row first, second, last;
     if (rows < LEAST_ROWS || !place(r, w, min, &first))
         return rows < LEAST_ROWS ? RLX_REPEATED_NOT : RLX_REPEATED_FAILED;
-    if (first.n < LEAST_ELEMENTS || first.n > RLX_KERNEL_LONG_STRIP)
+    if (first.n < LEAST_ELEMENTS || first.n > first.most)
         return RLX_REPEATED_NOT;
     if (!place(r, w, (int64_t)((uint64_t)min + 1), &second) || !place(r, w, (int64_t)((uint64_t)min + (uint64_t)rows - 1), &last))
         return RLX_REPEATED_FAILED;
