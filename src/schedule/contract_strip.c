@@ -47,6 +47,7 @@ enum {
     MOST_IN_PLACE = 256,        /* or so many, where they are copied for that */
     MOST_STEPS = 6144,          /* of a sum that is not cut */
     LEAST_STEPS = 32,           /* that are worth turning sums */
+    BEGINNING = 64,             /* steps of a panel that one of windows some columns apart costs besides */
     LOW_TILE = 3,               /* rows of a tile of the machines with the lowest: another row costs them as much as another tile */
     VECTOR = 8,                 /* elements of a vector */
     WIDEST_VECTOR = 16          /* of the machines with the longest ones, which lose most where lines end within one */
@@ -128,13 +129,14 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
 }
 
 /* Rows become lanes where panels of them are there, and their sums take less to turn back than panels of columns take to fill, which is
- * a quarter more where windows are some columns apart. A vector of them alone is loaded as often as it is multiplied. */
+ * a quarter more where windows are some columns apart, and some steps more however few there are. A vector of them alone is loaded as often as it is multiplied. */
 static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t rows)
 {
     if (s->width < SURELY_TURNED && (s->width % LOW_TILE == 1 || s->rows * s->steps > NEAR_STEPS))
         return false;
     return t->row.param >= 0 && rows % VECTOR == 0 && rows % RLX_COLUMN_PANEL != VECTOR && s->width >= LEAST_TURNED &&
-           s->width % WIDEST_VECTOR && s->rows + 2 * rows < s->rows * s->steps * (s->stride > 1 ? 5 : 4) / 4;
+           s->width % WIDEST_VECTOR &&
+           s->rows + 2 * rows < (s->stride > 1 ? s->rows * s->steps * 5 / 4 + BEGINNING : s->rows * s->steps);
 }
 
 bool rlx_choose_strips(rlx_tiling *t, bool begins)
