@@ -128,6 +128,12 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
     return last < MOST_ELEMENTS / out->rows;
 }
 
+/* Is one vector of lines left over, which alone is loaded as often as it is multiplied, and are rows whole panels? */
+static bool is_odd_vectors(const rlx_strip *s, int64_t rows)
+{
+    return s->width % (2 * WIDEST_VECTOR) == WIDEST_VECTOR && s->stride == 1 && rows % RLX_COLUMN_PANEL == 0;
+}
+
 /* Rows become lanes where panels of them are there, and their sums take less to turn back than panels of columns take to fill, which is
  * a quarter more where windows are some columns apart, and some steps more however few there are. A vector of them alone is loaded as often as it is multiplied. */
 static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t rows)
@@ -135,7 +141,7 @@ static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t ro
     if (s->width < SURELY_TURNED && (s->width % LOW_TILE == 1 || s->rows * s->steps > NEAR_STEPS))
         return false;
     return t->row.param >= 0 && rows % VECTOR == 0 && rows % RLX_COLUMN_PANEL != VECTOR && s->width >= LEAST_TURNED &&
-           s->width % WIDEST_VECTOR &&
+           (s->width % WIDEST_VECTOR || is_odd_vectors(s, rows)) &&
            s->rows + 2 * rows < (s->stride > 1 ? s->rows * s->steps * 5 / 4 + BEGINNING : s->rows * s->steps);
 }
 
