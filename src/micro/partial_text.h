@@ -71,48 +71,59 @@ SET static void NAME(partial_along)(const rlx_micro_partial *r)
 }
 
 #if COMMON && READS == 1
-enum { FEW_BESIDE = 16 };
-/* Few columns side by side, not a part of a sum, each with partial sums of its own: a vector for each partial sum, some of which are in
- * registers while k runs. */
-SET_INLINE void NAME(add_columns)(const rlx_micro_partial *r, const T *a, OF(X, tail) tail, VEC *p)
+/* Columns side by side, not a part of a sum, some vectors of them at a time. Partial sums l, l + 1, l + 16 and l + 17 are summed up at once, l in
+ * the order of its bits, the lowest of which come last, so that few of them wait for what they are joined with:
+ *
+ *     0 + 16; 8 + 24, joined to the first; 4 + 20; 12 + 28, joined; both joined ..        likewise the odd ones
+ *
+ * Those that no element goes to are +0, which adds nothing, so few elements need not all bits. Of many elements, more than few columns are
+ * added up row by row instead, as they lie in memory. */
+enum { TREE_BITS = 3, TREE_BESIDE = 2, TREE_STEPS = 160, FEW_BESIDE = 16, TREE_SUMS = 4, TREE_HALF = RLX_PARTIAL_SUMS / 2 };
+SET_INLINE void NAME(add_tree)(const rlx_micro_partial *r, const T *a, T *acc, int64_t n)
 {
-    enum { SIDE = SET_PARTS ? 8 : 4 };
-    int64_t most = r->depth / RLX_PARTIAL_SUMS * RLX_PARTIAL_SUMS, a_k = r->a_k;
-    for (int64_t l = 0; most && l < RLX_PARTIAL_SUMS; l += SIDE) {
-        VEC s[SIDE];
-        RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] = p[l + c];
-        for (int64_t k = l; k < most; k += RLX_PARTIAL_SUMS)
-            RLX_UNROLL for (int c = 0; c < SIDE; c++) s[c] =
-                JOIN(s[c], OF(X, load_part)(a + (k + c) * a_k, tail), 0);
-        RLX_UNROLL for (int c = 0; c < SIDE; c++) p[l + c] = s[c];
+#define EACH(w) RLX_UNROLL for (int w = 0; w < TREE_BESIDE; w++)
+    const int64_t depth = r->depth, a_k = r->a_k;
+    OF(X, tail) tail[TREE_BESIDE];
+    VEC waiting[TREE_BITS + 1][2][TREE_BESIDE], s[TREE_SUMS][TREE_BESIDE];
+    int bits = 0;
+    EACH(w) tail[w] = OF(X, first)(n <= w * LANES ? 0 : rlx_micro_less(n - w * LANES, LANES));
+    while ((2 << bits) < depth && bits < TREE_BITS)
+        bits++;
+    for (int i = 0; i < 1 << bits; i++) {
+        static const uint8_t order[1 << TREE_BITS] = { 0, 8, 4, 12, 2, 10, 6, 14 };
+        const int64_t first = order[i] >> (TREE_BITS - bits);
+        int64_t level = 0;
+        RLX_UNROLL for (int q = 0; q < TREE_SUMS; q++)
+            EACH(w) s[q][w] = OF(X, fill)(0);
+        for (int64_t t = 0; t < r->turns; t++)
+            for (int64_t k = first; k < depth; k += RLX_PARTIAL_SUMS)
+                RLX_UNROLL for (int q = 0; q < TREE_SUMS; q++)
+                {
+                    const int64_t at = k + q / 2 * TREE_HALF + q % 2;
+                    if (at < depth)
+                        EACH(w) if (SET_PARTS || n > w * LANES) /* else a part is never empty */
+                            s[q][w] = JOIN(s[q][w], OF(X, load_part)(a + t * r->a_t + at * a_k + w * LANES, tail[w]), 0);
+                }
+        RLX_UNROLL for (int q = 0; q < 2; q++)
+            EACH(w) s[q][w] += s[2 + q][w];
+        for (int m = i; m & 1; m >>= 1, level++)
+            RLX_UNROLL for (int q = 0; q < 2; q++)
+                EACH(w) s[q][w] += waiting[level][q][w];
+        RLX_UNROLL for (int q = 0; q < 2; q++)
+            EACH(w) waiting[level][q][w] = s[q][w];
     }
-    for (int64_t k = most; k < r->depth; k++)
-        p[k - most] = JOIN(p[k - most], OF(X, load_part)(a + k * a_k, tail), 0);
+    EACH(w) if (n > w * LANES)
+        OF(X, store_end)(acc + w * LANES, OF(X, load_part)(acc + w * LANES, tail[w]) + s[0][w] + s[1][w], tail[w],
+                         rlx_micro_less(n - w * LANES, LANES));
+#undef EACH
 }
 
-SET static void NAME(partial_few)(const rlx_micro_partial *r)
+SET static void NAME(partial_tree)(const rlx_micro_partial *r)
 {
     for (int64_t i = 0; i < r->rows; i++)
-        for (int64_t j = 0; j < r->columns; j += LANES) {
-            const int64_t n = rlx_micro_less(r->columns - j, LANES);
-            OF(X, tail) tail = OF(X, first)(n);
-            const T *a = (const T *)r->a + i * r->a_i + j;
-            T *acc = (T *)r->acc + i * r->acc_i + j;
-            /* partial sums that no element went to are +0, which adds nothing */
-            const int64_t used = r->depth, begun = SET_MASKS ? RLX_PARTIAL_SUMS : rlx_micro_less(used, RLX_PARTIAL_SUMS);
-            VEC p[RLX_PARTIAL_SUMS];
-            if (begun < 2)
-                p[0] = p[1] = OF(X, fill)(0);
-            for (int64_t l = 0; l < begun; l++)
-                p[l] = OF(X, fill)(0);
-            for (int64_t t = 0; t < r->turns; t++, a += r->a_t)
-                NAME(add_columns)(r, a, tail, p);
-            for (int64_t w = RLX_PARTIAL_SUMS / 2; w > 1; w /= 2)
-                for (int64_t l = 0; l < w && l + w < used; l++)
-                    p[l] += p[l + w];
-            VEC sum = OF(X, load_part)(acc, tail) + p[0] + p[1];
-            OF(X, store_end)(acc, sum, tail, n);
-        }
+        for (int64_t j = 0; j < r->columns; j += TREE_BESIDE * LANES)
+            NAME(add_tree)(r, (const T *)r->a + i * r->a_i + j, (T *)r->acc + i * r->acc_i + j,
+                           rlx_micro_less(r->columns - j, TREE_BESIDE * LANES));
 }
 
 /* rlx_micro_turn_fn */
@@ -141,8 +152,8 @@ SET static void NAME(partial)(const rlx_micro_partial *r)
     bool along = r->a_k == 1 && (READS == 1 || r->b_k == 0) && !(r->partial && r->columns > 1);
 #if COMMON && READS == 1
     if (!along && r->acc_j == 1 && r->a_j == 1) {
-        if (r->columns <= FEW_BESIDE && !r->partial)
-            NAME(partial_few)(r);
+        if (!r->partial && (r->depth <= TREE_STEPS || r->columns <= FEW_BESIDE))
+            NAME(partial_tree)(r);
         else
             rlx_micro_partial_columns(r, NAME(add_turn));
         return;

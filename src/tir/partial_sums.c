@@ -48,7 +48,8 @@
 enum {
     LANES = 32, LEVELS = 6,
     ROW_TILE = 64, COLUMN_TILE = 1024,
-    NEAR_COLUMNS = 128, FEW_COLUMNS = 2048, MOST_ROWS = 512, /* what is one instruction: so few columns, or sums of so few rows */
+    NEAR_COLUMNS = 128, FEW_COLUMNS = 2048,   /* what is one instruction: so few columns of any sums, */
+    MOST_ROWS = 512, FEW_ROWS = 160,       /* or of so few rows, and any columns of fewer */
     VALUE_TILE = 1024, VALUE_ROWS = 8,     /* values computed first, and of how many rows */
     MAX_AXES = RLX_TIR_MAX_DIMS * 2
 };
@@ -829,8 +830,9 @@ static bool is_one_instruction(const sums *s, int column)
         outer += s->axes[i].reduced;
     const rlx_prim *last = a->num_indices ? a->indices[a->num_indices - 1] : NULL,
                    *run = s->t ? s->t : s->axes[s->run[0]].var;
-    bool few = column >= 0 && !product && rlx_int_literal(s->axes[column].extent, &n) && n <= FEW_COLUMNS &&
-               (n <= NEAR_COLUMNS || !rlx_int_literal(s->steps, &steps) || steps <= MOST_ROWS);
+    const int64_t rows = rlx_int_literal(s->steps, &steps) ? steps : 0;
+    bool few = column >= 0 && !product && rlx_int_literal(s->axes[column].extent, &n) &&
+               (n <= NEAR_COLUMNS || (n <= FEW_COLUMNS && rows <= MOST_ROWS) || (rows > 0 && rows <= FEW_ROWS));
     return outer <= 1 && (last == run || few);
 }
 
