@@ -148,7 +148,7 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
         EACH x[w] = f32_load_part(a + j + w * f32_LANES, tail[w]) + minus;
         exp_below(x, false, beside);
         EACH f32_store_part(d + j + w * f32_LANES, x[w], tail[w]);
-        EACH sum[w] += f32_merge(f32_fill(0), x[w], tail[w]); /* what is not there adds nothing */
+        EACH sum[w] = f32_merge(sum[w], sum[w] + x[w], tail[w]);
     }
     RLX_UNROLL for (int v = 0; v < SIDE; v++) f32_store(sums + v * f32_LANES, sum[v]);
 #else

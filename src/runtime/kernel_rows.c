@@ -219,13 +219,15 @@ static void run_short_rows(const rlx_kernel_run *r, const row_program *x, int64_
 static bool run_rows(rlx_kernel_run *r, row_program *x, int64_t count)
 {
     _Alignas(64) float sums[RLX_PARTIAL_SUMS];
-    enum { NEAR = 1 << 12, SHORT = 1 << 8, MOST = 1 << 16 };   /* elements; rows below SHORT are not worth a turn of their own */
+    /* elements; rows below SHORT are not worth a turn of their own, and fewer than FEW rows that are near gain nothing by each other */
+    enum { NEAR = 1 << 12, SHORT = 1 << 8, MOST = 1 << 16, FEW = 6 };
     size_t passes = 0;
     for (size_t k = 0; k < x->count; k += pass_of(x->at + k, x->count - k))
         x->pass[passes++] = (uint8_t)k;
     x->pass[passes] = (uint8_t)x->count;
-    const int64_t at_once = count <= (x->columns < SHORT ? MOST : NEAR) / x->columns ? count : 1;
-    for (int64_t i = 0; i < count; i += at_once)
+    const int64_t most = (x->columns < SHORT ? MOST : NEAR) / x->columns;
+    for (int64_t i = 0, at_once; i < count; i += at_once) {
+        at_once = count - i < most ? count - i : most >= FEW ? most : 1;
         if (x->columns > PIECE) {
             if (!run_long_row(r, x, i, sums))
                 return false;
@@ -234,6 +236,7 @@ static bool run_rows(rlx_kernel_run *r, row_program *x, int64_t count)
             if (!rlx_kernel_spend(r, (x->columns * at_once >> 6) * (int64_t)x->count + 1))
                 return false;
         }
+    }
     return true;
 }
 
