@@ -131,7 +131,7 @@ OF_BLOCK(exp, CHAIN_BESIDE)
 OF_BLOCK(sigmoid, SUMS_BESIDE)
 OF_BLOCK(tanh, CHAIN_BESIDE)
 OF_BLOCK(erf, ERF_BESIDE)
-SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns)
+SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns, int64_t ahead)
 {
     enum { SIDE = RLX_PARTIAL_SUMS / f32_LANES, beside = SET_MASKS ? SIDE : SUMS_BESIDE, STEP = beside * f32_LANES };
     f32_vec sum[SIDE], minus = f32_fill(-b);
@@ -143,8 +143,7 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
         f32_vec x[MOST_BESIDE];
         if (n < RLX_PARTIAL_SUMS)
             EACH tail[w] = (f32_tail)((((uint32_t)1 << n) - 1) >> w * f32_LANES);
-        /* the next row, which is mostly what comes next; it need not be there */
-        EACH RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w * f32_LANES) * sizeof(float));
+        EACH RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + ahead + w * f32_LANES) * sizeof(float));
         EACH x[w] = f32_load_part(a + j + w * f32_LANES, tail[w]) + minus;
         exp_below(x, false, beside);
         EACH f32_store_part(d + j + w * f32_LANES, x[w], tail[w]);
@@ -155,9 +154,8 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
     int64_t j = 0, n = columns;
     for (; n >= STEP; j += STEP, n -= STEP) {
         f32_vec x[MOST_BESIDE];
-        /* the next row, which is mostly what comes next; it need not be there */
         for (int w = 0; w < STEP; w += 64 / (int)sizeof(float))
-            RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + columns + w) * sizeof(float));
+            RLX_PREFETCH((uintptr_t)a + (uintptr_t)(j + ahead + w) * sizeof(float));
         EACH x[w] = f32_load(a + j + w * f32_LANES) + minus;
         exp_below(x, false, beside);
         EACH f32_store(d + j + w * f32_LANES, x[w]);

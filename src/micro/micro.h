@@ -133,8 +133,8 @@ typedef void rlx_micro_row_fn(float *dst, const float *a, float b, int64_t colum
 /* The greatest of x and n elements. */
 typedef float rlx_micro_greatest_fn(float x, const float *a, int64_t n);
 /* dst[j] = exp(a[j] - b), and sums[j mod 32] is added dst[j]; fresh: sums hold nothing yet. Gives the total of the sums. No
- * a[j] - b is above 0. */
-typedef float rlx_micro_exp_sum_fn(float *dst, const float *a, float b, float *sums, bool fresh, int64_t columns);
+ * a[j] - b is above 0. ahead: what comes later is so many elements behind a, and is asked for; it need not be there. */
+typedef float rlx_micro_exp_sum_fn(float *dst, const float *a, float b, float *sums, bool fresh, int64_t columns, int64_t ahead);
 
 /* A chain of functions of each element of strips of float32, which stays in registers from one to the next: x is what it holds, b the step's `with`.
  * Strips that are loaded and stored are the same memory or do not overlap. */

@@ -167,13 +167,14 @@ static bool has_sums(const row_step *s, size_t count) { return count > 1 && s[1]
 /* A pass over columns [j, j + n) of rows [i, end). sums: those of exp so far. */
 static void run_pass(const rlx_kernel_run *r, const row_step *s, size_t count, int64_t i, int64_t end, int64_t j, int64_t n, float *sums)
 {
+    const int64_t ahead = (end - i) * s->from_row; /* the rows behind these */
     for (; i < end; i++) {
         float *to = s->to + i * s->to_row + j;
         const float *from = s->from + i * s->from_row + j, *other = s->other + i * s->other_row;
         if (s->op == RLX_K_REDUCE)
             s->to[i * s->to_row] = r->micro->greatest(s->to[i * s->to_row], from, n);
         else if (has_sums(s, count))
-            s[1].to[i * s[1].to_row] = r->micro->exp_sum(to, from, *other, sums, j == 0, n);
+            s[1].to[i * s[1].to_row] = r->micro->exp_sum(to, from, *other, sums, j == 0, n, ahead);
         else if (count == 1)
             r->micro->map[s->function](to, from, *other, n);
         else
@@ -220,7 +221,7 @@ static bool run_rows(rlx_kernel_run *r, row_program *x, int64_t count)
 {
     _Alignas(64) float sums[RLX_PARTIAL_SUMS];
     /* elements; rows below SHORT are not worth a turn of their own, and fewer than FEW rows that are near gain nothing by each other */
-    enum { NEAR = 1 << 12, SHORT = 1 << 8, MOST = 1 << 16, FEW = 6 };
+    enum { NEAR = 1 << 11, SHORT = 1 << 8, MOST = 1 << 16, FEW = 4 };
     size_t passes = 0;
     for (size_t k = 0; k < x->count; k += pass_of(x->at + k, x->count - k))
         x->pass[passes++] = (uint8_t)k;

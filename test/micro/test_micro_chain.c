@@ -173,8 +173,8 @@ static void rows_of_exp(void **state)
             for (size_t i = 0; i < MOST + FENCE; i++)
                 got[i] = 42;
             if (first)
-                set->exp_sum(got, x, b, part, true, (int64_t)first);
-            float total = set->exp_sum(got + first, x + first, b, part, !first, (int64_t)(n - first));
+                set->exp_sum(got, x, b, part, true, (int64_t)first, 0);
+            float total = set->exp_sum(got + first, x + first, b, part, !first, (int64_t)(n - first), 0);
             for (size_t i = 0; i < MOST + FENCE; i++)
                 if (!is_same(got[i], want[i]))
                     fail_msg("%s: exp(%a) of %zu is %a", sets[s], (double)(x[i] - b), n, (double)got[i]);
