@@ -462,9 +462,55 @@ enum { NAME(WEIGHTS) = 8 };
         }                                                                                          \
     }
 DOWN(3, 1)
+#if !SET_MASKS
 DOWN(3, 2)
+#endif
 DOWN(5, 1)
 DOWN(7, 1)
+
+#if SET_MASKS
+/* Three by three: all weights in registers, and four vectors of columns [column, column + n) at a time; of fewer columns two or four parts of
+ * the rows, which may have rows in common. */
+SET static void NAME(down_3x3)(const rlx_micro_sum *r, const T *a, int64_t column, int64_t n)
+{
+    enum { VECTORS = 4, SIDE = 3 };
+    const int64_t wide = n <= LANES ? 1 : n <= 2 * LANES ? 2 : VECTORS, rows = (r->rows * wide + VECTORS - 1) / VECTORS,
+                  b_i = r->b_i, acc_i = r->acc_i;
+    const T *b[VECTORS];
+    T *acc[VECTORS];
+    OF(X, tail) tail[VECTORS];
+    VEC x[SIDE][SIDE], s[SIDE - 1][VECTORS];
+    RLX_UNROLL for (int w = 0; w < VECTORS; w++)
+    {
+        const int64_t first = rlx_micro_less(w / wide * rows, r->rows - rows), at = w % wide * LANES;
+        b[w] = (const T *)r->b + first * b_i + column + at;
+        acc[w] = (T *)r->acc + first * acc_i + column + at;
+        tail[w] = OF(X, first)(n <= at ? 0 : rlx_micro_less(n - at, LANES));
+        s[0][w] = s[1][w] = (VEC){ 0 };
+    }
+    RLX_UNROLL for (int t = 0; t < SIDE; t++)
+        RLX_UNROLL for (int k = 0; k < SIDE; k++) x[t][k] = OF(X, fill)(a[t * NAME(WEIGHTS) + k]);
+    for (int64_t i = 1 - SIDE; i < rows; i++)
+        RLX_UNROLL for (int w = 0; w < VECTORS; w++)
+        {
+            VEC y[SIDE], begun = { 0 };
+            RLX_UNROLL for (int k = 0; k < SIDE; k++) y[k] = OF(X, load_part)(b[w] + k, tail[w]);
+            RLX_UNROLL for (int k = 0; k < SIDE; k++)
+            {
+                s[1][w] = SUM(x[2][k], y[k], s[1][w]);
+                s[0][w] = SUM(x[1][k], y[k], s[0][w]);
+                begun = SUM(x[0][k], y[k], begun);
+            }
+            if (i >= 0) {
+                OF(X, store_part)(acc[w], s[1][w], tail[w]);
+                acc[w] += acc_i;
+            }
+            s[1][w] = s[0][w];
+            s[0][w] = begun;
+            b[w] += b_i;
+        }
+}
+#endif
 
 SET static bool NAME(is_down)(const rlx_micro_sum *r)
 {
@@ -475,6 +521,7 @@ SET static bool NAME(is_down)(const rlx_micro_sum *r)
 
 SET static void NAME(windows_down)(const rlx_micro_sum *r)
 {
+    enum { FEW_ROWS_DOWN = 11 }; /* four parts of those of one vector have too many in common */
     T a[7 * NAME(WEIGHTS)];
 #if defined(SET_NARROW)
     if (r->columns <= 8) {
@@ -490,10 +537,16 @@ SET static void NAME(windows_down)(const rlx_micro_sum *r)
             NAME(down_5x1)(r, a, j);
         else if (r->turns == 7)
             NAME(down_7x1)(r, a, j);
-        else if (r->columns - j <= LANES)
-            NAME(down_3x1)(r, a, j);
+#if SET_MASKS
+        else if (r->depth == 3 && (r->columns - j > LANES || r->rows > FEW_ROWS_DOWN))
+            NAME(down_3x3)(r, a, j, rlx_micro_less(r->columns - j, 4 * LANES)), j += 3 * LANES;
         else
+#else
+        else if (r->columns - j > LANES)
             NAME(down_3x2)(r, a, j), j += LANES;
+        else
+#endif
+            NAME(down_3x1)(r, a, j);
 }
 #endif
 

@@ -39,7 +39,7 @@ static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 12, 12, 14
     }
 #define SET_LENDER rlx_micro_avx2
 #define SET_LENDS_RANGES 1
-#define SET_LENDS_ROUNDED 0
+#define SET_LENDS_ROUNDED 1
 #define SET_LENDS_INTEGERS 1
 #define SET_LENDS_PARTIAL 1
 #define SET_LENDS_ALIKE
