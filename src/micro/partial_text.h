@@ -71,7 +71,7 @@ SET static void NAME(partial_along)(const rlx_micro_partial *r)
 }
 
 #if COMMON && READS == 1
-/* Columns side by side, not a part of a sum, some vectors of them at a time. Partial sums l, l + 1, l + 16 and l + 17 are summed up at once, l in
+/*- Columns side by side, not a part of a sum, some vectors of them at a time. Partial sums l, l + 1, l + 16 and l + 17 are summed up at once, l in
  * the order of its bits, the lowest of which come last, so that few of them wait for what they are joined with:
  *
  *     0 + 16; 8 + 24, joined to the first; 4 + 20; 12 + 28, joined; both joined ..        likewise the odd ones
