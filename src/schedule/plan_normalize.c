@@ -19,7 +19,7 @@ typedef struct normalizing {
 } normalizing;
 
 enum { TO, FROM, MINUS, TIMES, TIMES_AGAIN, PLUS, ADDEND };
-enum { SHORT_ROW = 64 };
+enum { SHORT_ROW = 128 };
 
 /* ---- the operands --------------------------------------------------------------------------- */
 
