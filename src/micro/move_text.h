@@ -4,16 +4,21 @@
 #define LANES u32_LANES
 
 /* d[k * d_step + l] = s[l * s_step + k] for l < lanes, k < steps, neither of them fewer than a square has: a vector of lanes by
- * four steps. The last squares cover some of those before once more. */
+ * four steps. The last squares cover some of those before once more. Rows of d may be pages: so many at a time, whose addresses and lines stay
+ * near. */
+enum { PAGES = 64 };
 SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, int64_t s_step, int64_t lanes, int64_t steps)
 {
-    for (int64_t l = 0; l < lanes; l += LANES) {
-        l = rlx_micro_less(l, lanes - LANES);
-        for (int64_t k = 0; k < steps; k += 4) {
-            k = rlx_micro_less(k, steps - 4);
-            u32_vec columns[4];
-            turn_four(s + l * s_step + k, s_step, columns);
-            RLX_UNROLL for (int i = 0; i < 4; i++) u32_store(d + (k + i) * d_step + l, columns[i]);
+    for (int64_t first = 0, last; first < steps; first = last) {
+        last = rlx_micro_less(steps, first + PAGES);
+        for (int64_t l = 0; l < lanes; l += LANES) {
+            l = rlx_micro_less(l, lanes - LANES);
+            for (int64_t k = first; k < last; k += 4) {
+                k = rlx_micro_less(k, steps - 4);
+                u32_vec columns[4];
+                turn_four(s + l * s_step + k, s_step, columns);
+                RLX_UNROLL for (int i = 0; i < 4; i++) u32_store(d + (k + i) * d_step + l, columns[i]);
+            }
         }
     }
 }
