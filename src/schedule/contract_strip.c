@@ -47,6 +47,7 @@ enum {
     MOST_IN_PLACE = 256,        /* or so many, where they are copied for that */
     MOST_STEPS = 6144,          /* of a sum that is not cut */
     LEAST_STEPS = 32,           /* that are worth turning sums */
+    LEAST_OF_HALF = 256,        /* or so many, of half a panel of rows */
     BEGINNING = 64,             /* steps of a panel that one of windows some columns apart costs besides */
     LOW_TILE = 3,               /* rows of a tile of the machines with the lowest: another row costs them as much as another tile */
     VECTOR = 8,                 /* elements of a vector */
@@ -163,7 +164,7 @@ bool rlx_choose_strips(rlx_tiling *t, bool begins)
 static bool are_panels(int64_t rows)
 {
     const int64_t rest = rows % RLX_COLUMN_PANEL, half = RLX_COLUMN_PANEL / 2,
-                  cost = rows - rest + (rest == 0 ? 0 : rest <= half ? half + 2 : RLX_COLUMN_PANEL);
+                  cost = rows - rest + (rest == 0 ? 0 : rest <= half ? half + 1 : RLX_COLUMN_PANEL);
     return 10 * cost <= 11 * rows;
 }
 
@@ -182,6 +183,8 @@ bool rlx_choose_whole(rlx_tiling *t, bool begins)
         rlx_as_buffer(t->column.access->buffer)->dtype != RELAX_FLOAT32 || rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 ||
         !rlx_int_literal(t->row.lanes.extent, &rows) || !rlx_int_literal(t->column.lanes.extent, &columns) ||
         !rlx_int_literal(t->depth.extent, &steps) || steps < LEAST_STEPS || steps > MOST_STEPS)
+        return false;
+    if (rows < RLX_COLUMN_PANEL && (steps < LEAST_OF_HALF || columns < RLX_COLUMN_PANEL)) /* half a panel, whose tiles are half as good */
         return false;
     if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 ||
         columns > (is_whole_in_place(t) ? MOST_IN_PLACE : MOST_WHOLE))
