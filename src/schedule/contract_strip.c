@@ -45,6 +45,7 @@ enum {
     NEAR_STEPS = 2048,          /* of which so many are */
     MOST_WHOLE = 128,           /* columns that are all turned at once */
     MOST_IN_PLACE = 256,        /* or so many, where they are copied for that */
+    MOST_WHOLE_ELEMENTS = 3 << 17, /* of the strip they are then */
     MOST_STEPS = 6144,          /* of a sum that is not cut */
     LEAST_STEPS = 32,           /* that are worth turning sums */
     LEAST_OF_HALF = 256,        /* or so many, of half a panel of rows */
@@ -182,7 +183,7 @@ bool rlx_choose_whole(rlx_tiling *t, bool begins)
     if (!begins || t->dot || t->row.param < 0 || t->column.param >= 0 || t->column.producer ||
         rlx_as_buffer(t->column.access->buffer)->dtype != RELAX_FLOAT32 || rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32 ||
         !rlx_int_literal(t->row.lanes.extent, &rows) || !rlx_int_literal(t->column.lanes.extent, &columns) ||
-        !rlx_int_literal(t->depth.extent, &steps) || steps < LEAST_STEPS || steps > MOST_STEPS)
+        !rlx_int_literal(t->depth.extent, &steps) || steps < LEAST_STEPS || steps > MOST_STEPS || columns * steps > MOST_WHOLE_ELEMENTS)
         return false;
     if (rows < RLX_COLUMN_PANEL && (steps < LEAST_OF_HALF || columns < RLX_COLUMN_PANEL)) /* half a panel, whose tiles are half as good */
         return false;
