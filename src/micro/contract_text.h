@@ -103,7 +103,7 @@ enum { PREFETCHED = 256 };
  * to 14 rows any distance apart. What only counts and moves pointers takes room from products. */
 #if COMMON && defined(LONG_TILES)
 #define IN_PANEL(R, i, u) a[0][(u) * (R) + (i)]
-#define IN_PANEL_STEP(R, u, steps) \
+#define IN_PANEL_STEP(R, W, u, steps) \
     RLX_UNKNOWN_VALUE(a[0]);     \
     if ((u) == (steps)-1)        \
         RLX_PREFETCH((uintptr_t)a[0] + (PREFETCHED + (u)) * (R) * sizeof(T));
@@ -114,8 +114,9 @@ enum { PREFETCHED = 256 };
 #define IN_ROWS(R, i, u)                                                                           \
     *(const T *)((const char *)a[(i) / ((R) / 2)] +                                                \
                  apart[rlx_row_from[(i) % ((R) / 2)].apart] * rlx_row_from[(i) % ((R) / 2)].times)
-#define IN_ROWS_STEP(R, u, steps) \
-    RLX_PREFETCH(soon);          \
+#define IN_ROWS_STEP(R, W, u, steps) \
+    if ((W) > 1) /* else loads are what it waits for */ \
+        RLX_PREFETCH(soon);      \
     if ((R) < 12)                \
         RLX_PREFETCH(soon + sizeof(VEC)); \
     soon += step;                \
@@ -142,7 +143,7 @@ static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 
                 s[i][w] = SUM(x, y[w], s[i][w]);                                                   \
         }                                                                                          \
         b += b_k;                                                                                  \
-        way##_STEP(R, u, steps)                                                                            \
+        way##_STEP(R, W, u, steps)                                                                            \
     }
 /* n rows: where they are fewer than R, those that both halves have come out the same twice. */
 #define LONG_TILE(R, W, part, way, steps)                                                           \
