@@ -267,7 +267,7 @@ SET RLX_NOINLINE static void NAME(contract_tiles)(const rlx_micro_sum *r)
     int64_t tiles = 0;
     for (int64_t n = r->rows; COMMON && n > 0 && tiles <= MOST_SHARES; tiles++)
         n -= HEIGHT(r, n);
-    if (tiles < 2 || tiles > MOST_SHARES || r->b_k != RLX_PANEL_COLUMNS || r->depth <= SHARED_STEPS / 2) {
+    if (tiles < 2 || tiles > MOST_SHARES || r->b_k != RLX_PANEL_COLUMNS || r->depth <= LEAST_SHARED) {
         NAME(contract_steps)(r, 0);
         return;
     }

@@ -43,8 +43,13 @@
 
 /* ---- sums of products ----------------------------------------------------------------------- */
 
-/* Steps that are asked for ahead of their time; a turn of tiles that share this, and how many there may be. */
-enum { AHEAD = 32, SHARED_STEPS = 128, MOST_SHARES = 8 };
+/* Steps that are asked for ahead of their time; a turn of tiles that share this, of how many it is one, and how many tiles there may be: more where
+ * a tile takes so many rows that to begin it anew costs little. */
+#if defined(LONG_TILES)
+enum { AHEAD = 32, SHARED_STEPS = 128, LEAST_SHARED = SHARED_STEPS / 2, MOST_SHARES = 8 };
+#else
+enum { AHEAD = 32, SHARED_STEPS = 128, LEAST_SHARED = SHARED_STEPS, MOST_SHARES = 3 };
+#endif
 
 #define X f32
 #define T float
