@@ -449,6 +449,8 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
                      : t->strip.width ? (t->strip.turned || t->strip.joint ? lines : 1) * t->strip.width
                                       : even_columns(t);
     t->strip.lines = t->strip.down ? lines : 1;
+    if (t->strip.lines > 1 && rlx_is_strip_copied(t))
+        rlx_find_border(t, nest, &t->border);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;
@@ -460,6 +462,8 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
         loops = rlx_on_accumulator(t, e, loops);
     }
     const rlx_stmt *body = declare_views(t, rlx_tiles(t));
+    if (t->border.is && body)
+        rlx_drop_picture(t, &t->border);
     if (by_rows) {
         const rlx_stmt *rows = t->column.producer ? produce_for_few(t) : loops;
         rows = shrunk ? rlx_sched_both(t->ctx, before, rows, t->place) : rows;

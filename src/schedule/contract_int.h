@@ -36,6 +36,7 @@ typedef struct rlx_strip {
     int64_t first;                   /* where step 0 of column 0 is: behind the others, if steps go back (apart < 0) */
     int along;                       /* dimension of the picture that it lies along */
     int64_t down;                    /* rows of a window that lie below each other, as lines do; 0: they do not */
+    int dimension_down;              /* that they lie along */
     int64_t lines;                   /* of the picture, that share a strip in turn */
     bool joint;                      /* what is done with the sums is done for all lines of a tile at once */
     bool of_rows;                    /* it is what rows are read from; else columns */
@@ -43,6 +44,19 @@ typedef struct rlx_strip {
     bool whole;                      /* turned: all columns of the sum, each step in a row of its own */
     const rlx_buffer *sums;          /* turned: [column, row] of a tile */
 } rlx_strip;
+
+/* A picture that is nothing but a number around a copy of a tensor. */
+enum { RLX_MOST_BORDER_NESTS = 16 };
+typedef struct rlx_border {
+    bool is;                         /* strips are copied from the tensor */
+    const rlx_buffer *picture;
+    const rlx_buffer_load *load;     /* of the tensor, by these variables */
+    const rlx_prim *fill, *var[RLX_TIR_MAX_DIMS]; /* by dimension of the picture; NULL: there is one index */
+    int64_t low[RLX_TIR_MAX_DIMS], count[RLX_TIR_MAX_DIMS];
+    int64_t begin, end;              /* elements of a strip that are those of the tensor */
+    const rlx_stmt *nests[RLX_MOST_BORDER_NESTS]; /* that make it, then the one that reads it */
+    size_t num_nests;
+} rlx_border;
 
 typedef struct rlx_tiling {
     rlx_context *ctx;
@@ -55,6 +69,7 @@ typedef struct rlx_tiling {
     rlx_side row, column;
     rlx_digits depth;
     rlx_strip strip;                 /* in place of panels of columns */
+    rlx_border border;               /* of the picture that strips are of */
     bool dot;                        /* bytes: of the first depth loop four steps are one */
     int64_t depth_tile;              /* steps at a time */
     int64_t row_tile, column_tile;   /* rows and columns at a time */
@@ -142,6 +157,14 @@ typedef struct rlx_strip_line { const rlx_prim *y, *shift; } rlx_strip_line;
 const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, rlx_strip_line line, int64_t first, int64_t count);
 /* What column x of a line multiplies in step u of row k of its strip. */
 const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x);
+
+/* ---- contract_border.c: strips of what a picture with a border is made of */
+void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b);
+/* Fills what is beside the tensor in all rows of a strip; rows [first, first + count) of windows of a line. NULL: out of memory. */
+const rlx_stmt *rlx_fill_strip_sides(const rlx_tiling *t, const rlx_border *b);
+const rlx_stmt *rlx_copy_inside(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t first, int64_t count);
+/* Nothing reads the picture any more. */
+void rlx_drop_picture(const rlx_tiling *t, const rlx_border *b);
 
 /* ---- epilogue.c: nests behind a contraction that run on its blocks */
 enum { RLX_MOST_EPILOGUES = 8, RLX_MOST_TOUCHED = 32 };

@@ -98,12 +98,12 @@ static int window_dimension(const rlx_tiling *t, const rlx_plan_access *a, int p
     return found;
 }
 
-/* Rows of a window, if they are lines of the picture below each other as windows are; 0: they are not. */
-static int64_t rows_down(const rlx_tiling *t, const rlx_side *side)
+/* Rows of a window, if they are lines of the picture below each other as windows are; 0: they are not. *along: the dimension. */
+static int64_t rows_down(const rlx_tiling *t, const rlx_side *side, int *along)
 {
     int64_t stride, apart, rows;
     const int v = t->depth.count < 3 ? -1 : t->depth.at[t->depth.count - 2];
-    return v >= 0 && window_dimension(t, side->access, side->lanes.at[0], v, &stride, &apart) >= 0 && stride == apart &&
+    return v >= 0 && (*along = window_dimension(t, side->access, side->lanes.at[0], v, &stride, &apart)) >= 0 && stride == apart &&
                    literal_extent(t, v, &rows)
                ? rows
                : 0;
@@ -125,8 +125,8 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
         return false;
     last = (width - 1) * stride + (steps - 1) * (apart < 0 ? -apart : apart);
     *out = (rlx_strip){ .along = along, .width = width, .stride = stride, .steps = steps, .apart = apart,
-                        .first = apart < 0 ? (steps - 1) * -apart : 0, .rows = all / steps, .length = last + 1, .lines = 1,
-                        .down = rows_down(t, side) };
+                        .first = apart < 0 ? (steps - 1) * -apart : 0, .rows = all / steps, .length = last + 1, .lines = 1 };
+    out->down = rows_down(t, side, &out->dimension_down);
     return last < MOST_ELEMENTS / out->rows;
 }
 
@@ -229,6 +229,8 @@ const rlx_buffer *rlx_turned_sums(const rlx_tiling *t)
 const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, rlx_strip_line line, int64_t first, int64_t count)
 {
     rlx_context *ctx = t->ctx;
+    if (t->border.is)
+        return rlx_copy_inside(t, &t->border, line, first, count);
     rlx_sched_loop loops[RLX_MAX_DEPTH], x = rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, t->strip.length));
     const rlx_plan_access *of = rlx_strip_side(t)->access;
     rlx_lane_group groups[2] = { { .d = &rlx_strip_side(t)->lanes }, { .d = &t->depth } };

@@ -499,6 +499,8 @@ static const rlx_stmt *in_lines(const rlx_tiling *t, const lane_tile *lines, con
     if (!above)
         return rlx_sched_wrap(t->ctx, &lines->loop, rlx_tir_with_temporary(t->ctx, s->buffer, body, t->place), t->place);
     const rlx_stmt *start = rlx_copy_to_strip(t, (rlx_strip_line){ first, number(t, 0) }, 0, above);
+    if (t->border.is)
+        start = both(t, rlx_fill_strip_sides(t, &t->border), start);
     return rlx_tir_with_temporary(t->ctx, s->buffer, both(t, start, rlx_sched_wrap(t->ctx, &lines->loop, body, t->place)), t->place);
 }
 

@@ -62,13 +62,16 @@ static bool flatten(rlx_context *ctx, const rlx_seq_stmt *seq, rlx_ptrs *out)
 static bool schedule_parts(rlx_rewriter *r, const rlx_stmt *const *stmts, size_t num_stmts,
                            const rlx_stmt **parts, size_t *count)
 {
-    rlx_producers *all = ((const rlx_panel_params *)r->user)->producers;
+    rlx_panel_params *params = r->user;
+    rlx_producers *all = params->producers;
     const size_t first = all->count;
     size_t n = 0;
     for (size_t i = 0; i < num_stmts; i++) {
         const rlx_for_stmt *nest = rlx_as_for_stmt(stmts[i]);
         bool took, plain = n && parts[n - 1] == stmts[i - 1];
         rlx_after after = { stmts + i + 1, num_stmts - i - 1, 0 };
+        params->before = parts;
+        params->num_before = n;
         const rlx_stmt *now = schedule_nest(r, plain ? stmts[i - 1] : NULL, stmts[i], &after, &took);
         if (!now)
             return false;
@@ -107,6 +110,7 @@ static const rlx_node *replace(rlx_rewriter *r, const rlx_node *n)
     const rlx_seq_stmt *seq = rlx_as_seq_stmt(n);
     const rlx_for_stmt *nest = rlx_as_for_stmt(n);
     rlx_after none = { .count = 0 };
+    ((rlx_panel_params *)r->user)->num_before = 0;
     const rlx_stmt *now = seq    ? schedule_sequence(r, seq)
                           : nest ? rlx_schedule_contraction(r->ctx, r->user, NULL, nest, &none)
                                  : n;

@@ -135,6 +135,8 @@ typedef struct rlx_panel_params {
     rlx_sched_loop around[RLX_MOST_AROUND]; /* loops from 0 to a number that the statements at hand are in, outermost first */
     int num_around;
     int inside;                      /* of so many loops of any size, which threads may share */
+    const rlx_stmt *const *before;   /* statements in front of the one at hand */
+    size_t num_before;
 } rlx_panel_params;
 /* Its number, -1: b is none, or panels have its place. */
 int rlx_panel_param(const rlx_panel_params *p, const rlx_buffer *b);

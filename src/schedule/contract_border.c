@@ -1,0 +1,241 @@
+/*- contract_border.c: a picture with a border is not made where strips alone are copied from it.
+ *
+ *     for c, y, x:  P[c, y, x] = 0                            for tiles of lines:
+ *     for c, y, x:  P[c, y + p, x + q] = X[c, y, x]    ->         for r, z beside X:  S[r, z] = 0
+ *     for tiles of lines, c, v, z:  S[.., z] = P[c, y + v, z]     for v:  if p <= y + v < p + H:
+ *                                                                         for c, z:  S[.., z] = X[c, y + v - p, z - q]
+ *                                                                     else:
+ *                                                                         for c, z:  S[.., z] = 0
+ *
+ * So what is beside the picture is filled once for the lines of a tile, and what is above and below it where a line needs that.
+ */
+#include "schedule/contract_int.h"
+
+/* Elements of a line: where it is shorter, copies of a few lines at once out of the picture are as fast. */
+enum { SHORTEST_LINE = 24 };
+
+/* ---- is it such a picture? ------------------------------------------------------------------ */
+
+/* The store of a nest of loops from 0 to a number, which are vars; NULL: it is none. */
+static const rlx_buffer_store *store_of(const rlx_stmt *s, const rlx_prim **vars, int64_t *extents, size_t *count)
+{
+    const rlx_for_stmt *loop;
+    *count = 0;
+    for (; (loop = rlx_as_for_stmt(s)) != NULL; s = loop->body, (*count)++)
+        if (*count == RLX_TIR_MAX_DIMS || !rlx_is_int_value(loop->min, 0) || !rlx_int_literal(loop->extent, &extents[*count]))
+            return NULL;
+        else
+            vars[*count] = loop->loop_var;
+    const rlx_buffer_store *store = rlx_as_buffer_store(s);
+    return store && !store->predicate ? store : NULL;
+}
+
+/* One index of what the copy stores to: a loop, and where it begins. */
+static bool take_index(rlx_context *ctx, rlx_border *b, size_t d, const rlx_prim *index, const rlx_prim *const *vars, const int64_t *extents,
+                       size_t count)
+{
+    rlx_tir_affine affine;
+    int64_t coefficient;
+    b->var[d] = NULL;
+    b->count[d] = 1;
+    if (!rlx_tir_affine_of(ctx, index, vars, count, &affine) || !rlx_int_literal(affine.base, &b->low[d]))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!affine.coeff[i])
+            continue;
+        if (b->var[d] || !rlx_int_literal(affine.coeff[i], &coefficient) || coefficient != 1)
+            return false;
+        b->var[d] = vars[i];
+        b->count[d] = extents[i];
+    }
+    return true;
+}
+
+/* Is it the nest that copies into the picture? Each loop goes along a dimension of its own. */
+static bool take_copy(rlx_context *ctx, rlx_border *b, const rlx_buffer_store *s, const rlx_prim *const *vars, const int64_t *extents, size_t count)
+{
+    const rlx_buffer_load *load = rlx_as_buffer_load(s->value);
+    const rlx_buffer *from = load ? rlx_as_buffer(load->buffer) : NULL;
+    size_t along = 0;
+    if (!from || load->predicate || b->load || from->dtype != RELAX_FLOAT32 || from->data == b->picture->data || !rlx_is_compact(from))
+        return false;
+    for (size_t d = 0; d < s->num_indices; d++) {
+        if (!take_index(ctx, b, d, s->indices[d], vars, extents, count))
+            return false;
+        for (size_t e = 0; e < d; e++)
+            if (b->var[d] && b->var[e] == b->var[d])
+                return false;
+        along += b->var[d] != NULL;
+    }
+    b->load = load;
+    return along == count;
+}
+
+/* A nest in front of the sum. False: what it does to the picture is something else. */
+static bool take_nest(rlx_context *ctx, rlx_border *b, const rlx_stmt *nest)
+{
+    const rlx_prim *vars[RLX_TIR_MAX_DIMS];
+    int64_t extents[RLX_TIR_MAX_DIMS];
+    size_t count;
+    const rlx_buffer_store *s = store_of(nest, vars, extents, &count);
+    if (!s || s->buffer != &b->picture->node)
+        return true; /* if it touches the picture all the same, that is no temporary of those that are taken */
+    if (b->num_nests + 1 == RLX_MOST_BORDER_NESTS)
+        return false;
+    b->nests[b->num_nests++] = nest;
+    if (s->value->kind != RLX_NODE_FLOAT_IMM)
+        return take_copy(ctx, b, s, vars, extents, count);
+    const bool first = !b->fill;
+    b->fill = first ? s->value : b->fill;
+    return !b->load && (first || s->value == b->fill); /* numbers that are alike are one node */
+}
+
+/* Where the strip of line 0 begins along its dimension, if that is a number. */
+static bool find_start(const rlx_tiling *t, const rlx_buffer *picture, int64_t *out)
+{
+    const rlx_prim *zero = rlx_int64(t->ctx, 0), *at[RLX_TIR_MAX_DIMS];
+    const rlx_side *side = rlx_strip_side(t);
+    rlx_lane_group groups[2] = { { .d = &side->lanes }, { .d = &t->depth } };
+    for (int i = 0; i < RLX_MAX_DEPTH; i++)
+        groups[0].each[i] = groups[1].each[i] = zero;
+    return rlx_indices_in(t, side->access, picture, groups, 2, at) && rlx_int_literal(at[t->strip.along], out);
+}
+
+void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b)
+{
+    const rlx_plan_access *of = rlx_strip_side(t)->access;
+    const rlx_panel_params *p = t->params;
+    int64_t size, start;
+    bool ok = true;
+    *b = (rlx_border){ .picture = rlx_as_buffer(of->buffer) };
+    for (size_t i = 0; i < p->num_before && ok; i++)
+        ok = take_nest(t->ctx, b, p->before[i]);
+    b->nests[b->num_nests] = &nest->node;
+    if (!ok || !b->load || !b->fill || !find_start(t, b->picture, &start) ||
+        !rlx_is_temporary_of_nests(t->ctx, p, b->picture, b->nests, b->num_nests + 1))
+        return;
+    const int down = t->strip.dimension_down;
+    for (size_t d = 0; d < of->num_indices && ok; d++)
+        ok = (int)d == down || (int)d == t->strip.along ||
+             (b->low[d] == 0 && rlx_int_literal(b->picture->shape[d], &size) && size == b->count[d]);
+    b->begin = b->low[t->strip.along] - start + t->strip.first;
+    b->end = b->begin + b->count[t->strip.along];
+    b->is = ok && b->end - b->begin >= SHORTEST_LINE && b->begin >= 0 && b->end <= t->strip.length && b->begin < b->end;
+}
+
+/* ---- what strips are filled with ------------------------------------------------------------ */
+
+/* A box of the strip: the element at[], for all loops. */
+typedef struct strip_rows { const rlx_prim *at[2]; rlx_sched_loop loops[RLX_MAX_DEPTH]; int count; } strip_rows;
+
+static const rlx_stmt *store_rows(const rlx_tiling *t, const strip_rows *r, const rlx_prim *value)
+{
+    const rlx_stmt *body = value ? rlx_store(t->ctx, t->strip.buffer, value, r->at, 2, t->place) : NULL;
+    for (int i = r->count; i-- > 0;)
+        body = rlx_sched_wrap(t->ctx, &r->loops[i], body, t->place);
+    return body;
+}
+
+const rlx_stmt *rlx_fill_strip_sides(const rlx_tiling *t, const rlx_border *b)
+{
+    rlx_context *ctx = t->ctx;
+    const int64_t ends[2][2] = { { 0, b->begin }, { b->end, t->strip.length } };
+    const rlx_stmt *all = NULL;
+    for (int side = 0; side < 2; side++) {
+        if (ends[side][0] == ends[side][1])
+            continue;
+        strip_rows r = { .count = 2 };
+        r.loops[0] = rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, ends[side][1] - ends[side][0]));
+        r.loops[1] = rlx_sched_loop_new(ctx, "r", rlx_int64(ctx, t->strip.rows + t->strip.lines - 1));
+        r.at[0] = r.loops[1].var;
+        r.at[1] = rlx_fold_add(ctx, r.loops[0].var, rlx_int64(ctx, ends[side][0]));
+        const rlx_stmt *filled = store_rows(t, &r, b->fill);
+        all = all ? rlx_sched_both(ctx, all, filled, t->place) : filled;
+        if (!filled)
+            return NULL;
+    }
+    return all ? all : rlx_seq_stmt_new(ctx, NULL, 0, t->place);
+}
+
+/* The element of the tensor that was copied to from[..] of the picture. */
+static const rlx_prim *element(const rlx_tiling *t, const rlx_border *b, const rlx_prim *const *from)
+{
+    rlx_rewriter r;
+    bool ok = true;
+    rlx_tir_folder_init(&r, t->ctx);
+    for (size_t d = 0; d < b->picture->num_shape && ok; d++) {
+        const rlx_prim *is = b->var[d] ? rlx_fold_sub(t->ctx, from[d], rlx_int64(t->ctx, b->low[d])) : NULL;
+        is = is ? rlx_fold_cast(t->ctx, rlx_prim_dtype(b->var[d]), is) : NULL;
+        ok = !b->var[d] || (is && rlx_ptrmap_put(&r.map, b->var[d], (uintptr_t)is));
+    }
+    const rlx_prim *value = ok ? rlx_rewrite(&r, &b->load->node) : NULL;
+    rlx_rewriter_free(&r);
+    return value;
+}
+
+/* Row v of the windows of a line in the strip, and from[] of the picture, where it lies. False: out of memory. */
+static bool row_of_strip(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t v, strip_rows *r, const rlx_prim **from)
+{
+    rlx_context *ctx = t->ctx;
+    const rlx_side *side = rlx_strip_side(t);
+    const rlx_prim *zero = rlx_int64(ctx, 0);
+    rlx_lane_group groups[2] = { { .d = &side->lanes, .each = { line.y, zero } }, { .d = &t->depth } };
+    const int down = t->depth.count - 2; /* of the depth: v; behind it the steps along the line */
+    r->at[0] = zero;
+    for (int i = 0; i <= down; i++) {
+        const char name[3] = { 'd', (char)('0' + i), 0 };
+        const rlx_prim *extent = rlx_tiling_extent(t, t->depth.at[i]);
+        r->loops[i] = i == down ? rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, b->end - b->begin)) : rlx_sched_loop_new(ctx, name, extent);
+        groups[1].each[i] = i == down ? rlx_int64(ctx, v) : r->loops[i].var;
+        r->at[0] = rlx_fold_add(ctx, rlx_fold_mul(ctx, r->at[0], extent), groups[1].each[i]);
+    }
+    groups[1].each[down + 1] = zero;
+    r->count = down + 1;
+    r->at[0] = rlx_fold_add(ctx, r->at[0], line.shift);
+    r->at[1] = rlx_fold_add(ctx, r->loops[down].var, rlx_int64(ctx, b->begin));
+    if (!rlx_indices_in(t, side->access, b->picture, groups, 2, from))
+        return false;
+    const rlx_prim *z = rlx_fold_sub(ctx, r->at[1], rlx_int64(ctx, t->strip.first));
+    from[t->strip.along] = rlx_fold_add(ctx, from[t->strip.along], z);
+    return true;
+}
+
+static const rlx_stmt *copy_row(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t v)
+{
+    rlx_context *ctx = t->ctx;
+    const rlx_prim *from[RLX_TIR_MAX_DIMS];
+    strip_rows r;
+    if (!row_of_strip(t, b, line, v, &r, from))
+        return NULL;
+    const int down = t->strip.dimension_down;
+    const rlx_prim *low = rlx_int64(ctx, b->low[down]), *end = rlx_int64(ctx, b->low[down] + b->count[down]),
+                   *above = from[down] ? rlx_binary_new(ctx, RLX_NODE_LE, low, from[down]) : NULL,
+                   *below = from[down] ? rlx_binary_new(ctx, RLX_NODE_LT, from[down], end) : NULL;
+    rlx_if_stmt *s = above && below ? rlx_node_new(ctx, RLX_NODE_IF_THEN_ELSE) : NULL;
+    if (!s)
+        return NULL;
+    s->place = t->place;
+    s->cond = rlx_binary_new(ctx, RLX_NODE_AND, above, below);
+    s->then_case = store_rows(t, &r, element(t, b, from));
+    const rlx_stmt *filled = store_rows(t, &r, b->fill);
+    s->else_case = filled ? rlx_copy_fresh(ctx, filled) : NULL;
+    return s->cond && s->then_case && s->else_case ? &s->node : NULL;
+}
+
+const rlx_stmt *rlx_copy_inside(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t first, int64_t count)
+{
+    const rlx_stmt *all = NULL, *row;
+    for (int64_t v = first; v < first + count; v++) {
+        if (!(row = copy_row(t, b, line, v)))
+            return NULL;
+        all = all ? rlx_sched_both(t->ctx, all, rlx_copy_fresh(t->ctx, row), t->place) : row;
+    }
+    return all;
+}
+
+void rlx_drop_picture(const rlx_tiling *t, const rlx_border *b)
+{
+    rlx_drop_temporary(t->ctx, t->params, b->picture);
+    for (size_t i = 0; i < b->num_nests; i++)
+        (void)rlx_ptrmap_put(&t->params->producers->dropped, b->nests[i], 1);
+}
