@@ -261,7 +261,10 @@ static bool lift_from(lifter *l, size_t i)
 static const rlx_expr *allocate_for(rlx_seq_pass *p, const rlx_buffer *b, rlx_place place)
 {
     rlx_context *ctx = p->ctx;
-    const rlx_expr *shape = rlx_shape_new(ctx, b->shape, b->num_shape);
+    const rlx_prim **sizes = rlx_new(ctx, (b->num_shape + 1) * sizeof *sizes);
+    for (size_t i = 0; sizes && i < b->num_shape; i++) /* of a shape they are int64, of a buffer they may be less */
+        sizes[i] = rlx_fold_cast(ctx, RELAX_INT64, b->shape[i]);
+    const rlx_expr *shape = sizes ? rlx_shape_new(ctx, sizes, b->num_shape) : NULL;
     const rlx_expr *args[4] = { shape, rlx_dtype_imm_new(ctx, b->dtype),
                                 rlx_prim_value_new(ctx, rlx_int64(ctx, 0)),
                                 rlx_string_imm_new(ctx, RLX_SLICE("global")) };
