@@ -313,7 +313,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
 #else
 static void (*const block_functions[])(float *block, int64_t n) = { block_exp, block_sigmoid, block_tanh, block_erf };
 
-/* What step s has beside vector w of x, and where that goes; is_part: only where there is such. */
+/* What step s has beside vector w of x; is_part: only where there is such. */
 #define WITH(w) (is_part ? f32_load_part(b + w * by, tail[w]) : f32_load(b + w * by))
 #define CASE_OF(step, to, value) case RLX_STEP_##step: ALL_OF_THEM to = value; continue;
 

@@ -127,10 +127,9 @@ SET static void normalize_rows(const rlx_micro_normalize *z)
 
 SET static void normalize_f32(const rlx_micro_normalize *z)
 {
-    enum { LENT_LANES = 8 };
-    (void)LENT_LANES;
     bool alike = rlx_micro_is_alike(z);
 #if defined(SET_LENDS_ALIKE)
+    enum { LENT_LANES = 8 };
     alike &= z->columns % LENT_LANES == 0; /* here a part of a vector costs no more than a whole one */
 #endif
     if (!alike)

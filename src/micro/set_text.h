@@ -45,10 +45,11 @@
 
 /* Steps that are asked for ahead of their time; a turn of tiles that share this, of how many it is one, and how many tiles there may be: more where
  * a tile takes so many rows that to begin it anew costs little. */
+enum { AHEAD = 32, SHARED_STEPS = 128 };
 #if defined(LONG_TILES)
-enum { AHEAD = 32, SHARED_STEPS = 128, LEAST_SHARED = SHARED_STEPS / 2, MOST_SHARES = 8 };
+enum { LEAST_SHARED = SHARED_STEPS / 2, MOST_SHARES = 8 };
 #else
-enum { AHEAD = 32, SHARED_STEPS = 128, LEAST_SHARED = SHARED_STEPS, MOST_SHARES = 3 };
+enum { LEAST_SHARED = SHARED_STEPS, MOST_SHARES = 3 };
 #endif
 
 #define X f32

@@ -70,6 +70,7 @@ typedef struct rlx_kernel_buffer {
     bool allocated;       /* temporaries: some instruction does */
     uint32_t region;      /* where: 1 + word of the innermost PAR around it, 0: outside of them */
 } rlx_kernel_buffer;
+
 struct rlx_kernel {
     rlx_memory *memory;
     size_t size;              /* of this block, everything included */
@@ -89,6 +90,12 @@ struct rlx_kernel {
     const char *names;
     const unsigned char *data;
 };
+
+/* The most elements of strips in a loop, by its opcode word. */
+RLX_ALWAYS_INLINE int64_t rlx_kernel_most_of(const rlx_kernel *k, uint32_t opcode)
+{
+    return opcode & RLX_KERNEL_LONG ? RLX_KERNEL_LONG_STRIP : k->strip;
+}
 
 /* What calls need not find out again (kernel_entry.c). sizes: as many as twice the ranks of all buffers,
  * of those up to this rank. */

@@ -191,7 +191,7 @@ static bool place(rlx_kernel_run *r, const uint32_t *w, int64_t variable, row *o
         case RLX_K_STRIP:
             *scalar(r, w[1]) = 0;
             out->n = *scalar(r, w[2]) > 0 ? (size_t)*scalar(r, w[2]) : 0;
-            out->most = (size_t)(w[0] & RLX_KERNEL_LONG ? RLX_KERNEL_LONG_STRIP : r->k->strip);
+            out->most = (size_t)rlx_kernel_most_of(r->k, w[0]);
             if (!out->n || out->n > out->most)
                 return true;
             break;

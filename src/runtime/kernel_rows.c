@@ -167,7 +167,7 @@ static bool has_sums(const row_step *s, size_t count) { return count > 1 && s[1]
 /* A pass over columns [j, j + n) of rows [i, end). sums: those of exp so far. */
 static void run_pass(const rlx_kernel_run *r, const row_step *s, size_t count, int64_t i, int64_t end, int64_t j, int64_t n, float *sums)
 {
-    const int64_t ahead = (end - i) * s->from_row; /* the rows behind these */
+    const int64_t ahead = end - i > 1 ? (end - i) * s->from_row : n; /* the rows behind these, or what this one goes on with */
     for (; i < end; i++) {
         float *to = s->to + i * s->to_row + j;
         const float *from = s->from + i * s->from_row + j, *other = s->other + i * s->other_row;

@@ -392,11 +392,6 @@ RLX_ALWAYS_INLINE int64_t wrap_mul(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 RLX_ALWAYS_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-/* The most elements of strips in a loop, by its opcode word. */
-RLX_ALWAYS_INLINE int64_t most_of(const running *r, uint32_t opcode)
-{
-    return opcode & RLX_KERNEL_LONG ? RLX_KERNEL_LONG_STRIP : r->k->strip;
-}
 
 /* Words of a value instruction: opcode and 2 to 4 operands. */
 static const uint8_t value_words[RLX_K_COUNT] = {
@@ -527,14 +522,14 @@ bool rlx_kernel_run_code(running *r, const uint32_t *w)
             STEP(0)
         case RLX_K_STRIP:
             X(1) = 0;
-            strip = X(2) > 0 ? (size_t)least(X(2), most_of(r, w[0])) : 0;
+            strip = X(2) > 0 ? (size_t)least(X(2), rlx_kernel_most_of(r->k, w[0])) : 0;
             if (!strip)
                 JUMP_TO(w[3]);
             else
                 w += 5;
             continue;
         case RLX_K_NEXT_STRIP: {
-            int64_t most = most_of(r, w[0]), left = wrap_sub(X(2), wrap_add(X(1), most));
+            int64_t most = rlx_kernel_most_of(r->k, w[0]), left = wrap_sub(X(2), wrap_add(X(1), most));
             if (!rlx_kernel_spend(r, RLX_KERNEL_FUEL_PER_STRIP * (most / RLX_KERNEL_STRIP)))
                 return false;
             strip = 0;

@@ -345,15 +345,10 @@ static const rlx_stmt *produce_for_few(const rlx_tiling *t)
 static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, const rlx_stmt *body)
 {
     const rlx_prim *extent = t->row.lanes.extent;
-    rlx_if_stmt *s = body && few ? rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE) : NULL;
-    if (!s)
+    if (!body || !few)
         return NULL;
-    s->place = t->place;
-    s->cond = rlx_binary_new(t->ctx, RLX_NODE_LE, extent,
-                             rlx_int64(t->ctx, t->column.producer ? FEW_PRODUCED : FEW_ROWS));
-    s->then_case = rlx_copy_fresh(t->ctx, few);
-    s->else_case = body;
-    return s->cond && s->then_case ? &s->node : NULL;
+    const rlx_prim *are_few = rlx_binary_new(t->ctx, RLX_NODE_LE, extent, rlx_int64(t->ctx, t->column.producer ? FEW_PRODUCED : FEW_ROWS));
+    return rlx_sched_if(t->ctx, are_few, rlx_copy_fresh(t->ctx, few), body, t->place);
 }
 
 static int64_t tiles_of(int64_t lanes, int64_t tile) { return (lanes + tile - 1) / tile; }

@@ -211,15 +211,10 @@ static const rlx_stmt *copy_row(const rlx_tiling *t, const rlx_border *b, rlx_st
     const rlx_prim *low = rlx_int64(ctx, b->low[down]), *end = rlx_int64(ctx, b->low[down] + b->count[down]),
                    *above = from[down] ? rlx_binary_new(ctx, RLX_NODE_LE, low, from[down]) : NULL,
                    *below = from[down] ? rlx_binary_new(ctx, RLX_NODE_LT, from[down], end) : NULL;
-    rlx_if_stmt *s = above && below ? rlx_node_new(ctx, RLX_NODE_IF_THEN_ELSE) : NULL;
-    if (!s)
+    const rlx_stmt *filled = store_rows(t, &r, b->fill), *other = filled ? rlx_copy_fresh(ctx, filled) : NULL;
+    if (!above || !below || !other)
         return NULL;
-    s->place = t->place;
-    s->cond = rlx_binary_new(ctx, RLX_NODE_AND, above, below);
-    s->then_case = store_rows(t, &r, element(t, b, from));
-    const rlx_stmt *filled = store_rows(t, &r, b->fill);
-    s->else_case = filled ? rlx_copy_fresh(ctx, filled) : NULL;
-    return s->cond && s->then_case && s->else_case ? &s->node : NULL;
+    return rlx_sched_if(ctx, rlx_binary_new(ctx, RLX_NODE_AND, above, below), store_rows(t, &r, element(t, b, from)), other, t->place);
 }
 
 const rlx_stmt *rlx_copy_inside(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t first, int64_t count)

@@ -43,9 +43,9 @@ enum {
     LEAST_TURNED = 9,           /* columns of a strip that weights are read for once more */
     SURELY_TURNED = 12,         /* of fewer, weights have to be near */
     NEAR_STEPS = 2048,          /* of which so many are */
-    MOST_WHOLE = 128,           /* columns that are all turned at once */
-    MOST_IN_PLACE = 256,        /* or so many, where they are copied for that */
-    MOST_WHOLE_ELEMENTS = 3 << 17, /* of the strip they are then */
+    MOST_WHOLE = 128,           /* columns that are all turned at once, copied for that */
+    MOST_IN_PLACE = 256,        /* or so many, where they are read in place */
+    MOST_WHOLE_ELEMENTS = 3 << 17, /* of the strip that they are */
     MOST_STEPS = 6144,          /* of a sum that is not cut */
     LEAST_STEPS = 32,           /* that are worth turning sums */
     LEAST_OF_HALF = 256,        /* or so many, of half a panel of rows */
@@ -293,9 +293,13 @@ const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, cons
                                              rlx_fold_add(ctx, first, rlx_fold_mul(ctx, u, rlx_int64(ctx, t->strip.apart))) };
     if (t->strip.buffer)
         return rlx_load(ctx, t->strip.buffer, at, 2);
-    const rlx_plan_access *of = rlx_strip_side(t)->access;
-    const rlx_buffer *picture = rlx_as_buffer(of->buffer);
-    rlx_lane_group groups[2] = { { .d = &rlx_strip_side(t)->lanes, .each = { line.y, x } }, { .d = &t->depth, .each = { k, u } } };
-    size_t n = rlx_indices_in(t, of, picture, groups, 2, at);
+    const rlx_side *side = rlx_strip_side(t);
+    const rlx_buffer *picture = t->strip.whole ? side->buffer : rlx_as_buffer(side->access->buffer);
+    rlx_lane_group groups[2] = { { .d = &side->lanes, .each = { line.y, x } }, { .d = &t->depth, .each = { k, u } } };
+    if (t->strip.whole) { /* a view in which lanes are one index, and steps are */
+        groups[0] = rlx_lanes_at(t, side, false, x);
+        groups[1] = (rlx_lane_group){ .d = &t->depth, .position = k };
+    }
+    size_t n = rlx_indices_in(t, side->access, picture, groups, 2, at);
     return n ? rlx_load(ctx, picture, at, n) : NULL;
 }

@@ -350,8 +350,7 @@ static const rlx_stmt *innermost_turned(const rlx_tiling *t, const depth_tile *d
     const rlx_prim *x = loops[0].var, *o = loops[1].var, *k = loops[2].var, *u = loops[3].var,
                    *at[2] = { add(t, line->inside, x), add(t, rows->inside, o) }, *step = add(t, mul(t, k, loops[3].extent), u),
                    *a = read(t, &t->row, d, rows, panel, o, step, loops[4].var),
-                   *b = t->strip.whole && !t->strip.buffer ? read(t, &t->column, d, line, NULL, x, step, loops[4].var)
-                                                          : rlx_strip_element(t, line->line, k, u, x);
+                   *b = rlx_strip_element(t, line->line, k, u, x);
     return fill_and_sum(t, t->strip.sums, at, 2, one_step(t, t->strip.sums, at, 2, a, b), loops, around);
 }
 
@@ -418,17 +417,10 @@ static const rlx_stmt *after_last(const rlx_tiling *t, const depth_tile *d, cons
 {
     const rlx_prim *begin[2] = { rows->begin, columns->begin }, *count[2] = { rows->count, columns->count };
     const rlx_stmt *body = rlx_epilogue_block(t, t->epilogue, begin, count);
-    rlx_if_stmt *s = body && rlx_as_prim_var(d->loop.var) ? rlx_node_new(t->ctx, RLX_NODE_IF_THEN_ELSE)
-                                                          : NULL;
     if (!body || !rlx_as_prim_var(d->loop.var))
         return body;
-    if (!s)
-        return NULL;
-    s->place = t->place;
-    s->cond = rlx_binary_new(t->ctx, RLX_NODE_EQ, d->loop.var,
-                             rlx_fold_sub(t->ctx, d->loop.extent, number(t, 1)));
-    s->then_case = body;
-    return s->cond ? &s->node : NULL;
+    const rlx_prim *is_last = rlx_binary_new(t->ctx, RLX_NODE_EQ, d->loop.var, rlx_fold_sub(t->ctx, d->loop.extent, number(t, 1)));
+    return rlx_sched_if(t->ctx, is_last, body, NULL, t->place);
 }
 
 /* Panels stand inside of the loop over their tiles, so that threads that share it have their own. */
@@ -530,7 +522,8 @@ static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d
     int64_t all;
     const bool full = rlx_int_literal(t->row.lanes.extent, &all) && all % RLX_COLUMN_PANEL == 0;
     const int64_t lines = t->column_tile / t->strip.width;
-    lane_tile panel = tile_lanes(t, "op", row->begin, row->count, RLX_COLUMN_PANEL), line = t->strip.whole ? whole_line(t, columns) : lines_of(t, columns, lines);
+    lane_tile panel = tile_lanes(t, "op", row->begin, row->count, RLX_COLUMN_PANEL),
+              line = t->strip.whole ? whole_line(t, columns) : lines_of(t, columns, lines);
     if (full)
         panel.count = number(t, RLX_COLUMN_PANEL);
     const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var);

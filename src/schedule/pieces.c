@@ -56,6 +56,18 @@ const rlx_stmt *rlx_sched_both(rlx_context *ctx, const rlx_stmt *first, const rl
     return first && second ? rlx_seq_stmt_new(ctx, parts, 2, place) : NULL;
 }
 
+const rlx_stmt *rlx_sched_if(rlx_context *ctx, const rlx_prim *cond, const rlx_stmt *then, const rlx_stmt *other, rlx_place place)
+{
+    rlx_if_stmt *s = cond && then ? rlx_node_new(ctx, RLX_NODE_IF_THEN_ELSE) : NULL;
+    if (!s)
+        return NULL;
+    s->place = place;
+    s->cond = cond;
+    s->then_case = then;
+    s->else_case = other;
+    return &s->node;
+}
+
 bool rlx_is_compact(const rlx_buffer *b)
 {
     return b->num_strides == 0 &&

@@ -177,15 +177,8 @@ const rlx_stmt *rlx_split_same_sizes(rlx_context *ctx, const rlx_prim_func *f, c
     rlx_ptrmap_init(&s.length, &ctx->memory);
     rlx_walk(&ctx->memory, body, &w, &s.incomplete);
     if (!s.incomplete && s.count && can_rename(f)) {
-        rlx_if_stmt *choice = rlx_node_new(ctx, RLX_NODE_IF_THEN_ELSE);
         simple = simple_body(&s, f, body);
-        if (choice && simple) {
-            choice->place = f->place;
-            choice->cond = are_same(&s);
-            choice->then_case = simple;
-            choice->else_case = body;
-        }
-        out = choice && simple && choice->cond ? &choice->node : NULL;
+        out = simple ? rlx_sched_if(ctx, are_same(&s), simple, body, f->place) : NULL;
     }
     rlx_ptrmap_free(&s.length);
     return s.incomplete ? NULL : out;

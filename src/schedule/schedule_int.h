@@ -27,6 +27,9 @@ const rlx_stmt *rlx_sched_wrap(rlx_context *ctx, const rlx_sched_loop *l, const 
 const rlx_stmt *rlx_sched_both(rlx_context *ctx, const rlx_stmt *first, const rlx_stmt *second,
                                rlx_place place);
 
+/* other: NULL, nothing. NULL: one of the others is. */
+const rlx_stmt *rlx_sched_if(rlx_context *ctx, const rlx_prim *cond, const rlx_stmt *then, const rlx_stmt *other, rlx_place place);
+
 /* ---- nests */
 /* The body with what `split` makes of a nest in its place, which is not looked at again; NULL of split: the nest stays, and those inside of it
  * come next. Itself where there is nothing. NULL: out of memory. */

@@ -8,6 +8,7 @@ way of their own. WINDOWS_SEED=n takes that program alone and prints it; WINDOWS
 import os
 import random
 import sys
+from math import erf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "ffi"))
 import relax_ffi
@@ -115,7 +116,6 @@ class Program:
         self.emit(f"R.nn.silu({self.last})", self.value / (1 + np.exp(-self.value)))
 
     def gelu(self, n):
-        from math import erf
         self.emit(f"R.nn.gelu({self.last})", self.value * 0.5 * (1 + np.vectorize(erf)(self.value / np.sqrt(2))))
 
     def text(self):
