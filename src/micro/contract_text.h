@@ -415,59 +415,56 @@ WINDOWS(one)
  * R sums that it is part of, which wait in registers. Each of them still meets its turns in order. */
 #if COMMON && SET_SHORT_PARTS
 enum { NAME(WEIGHTS) = 8 };
-/* Row i of b, i % R == p. */
-#define ROW_BELOW(R, W, p)                                                                         \
-    RLX_UNROLL for (int w = 0; w < W; w++)                                                         \
-        s[p][w] = (VEC){ 0 };                                                                      \
-    for (int64_t k = 0; k < depth; k++) {                                                          \
-        VEC y[W];                                                                                  \
-        RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
-            y[w] = LOAD_part(b + k, w, W);                                                         \
-        RLX_UNROLL for (int t = 0; t < R; t++)                                                     \
-        {                                                                                          \
-            VEC x = OF(X, fill)(a[t * NAME(WEIGHTS) + k]);                                         \
-            RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
-                s[(p + R - t) % R][w] = SUM(x, y[w], s[(p + R - t) % R][w]);                       \
-        }                                                                                          \
-    }                                                                                              \
-    if (early-- <= 0) {                                                                            \
-        RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
-            STORE_part(acc, w, W, s[(p + 1) % R][w]);                                              \
-        acc += acc_i;                                                                              \
-    }                                                                                              \
-    b += r->b_i;                                                                                   \
-    if (--left == 0)                                                                               \
-        return;
-#define ROWS_BELOW_3(W) ROW_BELOW(3, W, 0) ROW_BELOW(3, W, 1) ROW_BELOW(3, W, 2)
-#define ROWS_BELOW_5(W) \
-    ROW_BELOW(5, W, 0) ROW_BELOW(5, W, 1) ROW_BELOW(5, W, 2) ROW_BELOW(5, W, 3) ROW_BELOW(5, W, 4)
-#define ROWS_BELOW_7(W)                                                                            \
-    ROW_BELOW(7, W, 0) ROW_BELOW(7, W, 1) ROW_BELOW(7, W, 2) ROW_BELOW(7, W, 3)                    \
-    ROW_BELOW(7, W, 4) ROW_BELOW(7, W, 5) ROW_BELOW(7, W, 6)
-#define DOWN(R, W)                                                                                 \
-    SET static void NAME(down_##R##x##W)(const rlx_micro_sum *r, const T *a, int64_t column)       \
+/* Of so many steps. s[t]: the sum whose turn t a row of b is. */
+#define DOWN(R, W, name, steps, LOOP, KEEP, WEIGHT)                                                \
+    SET static void NAME(name)(const rlx_micro_sum *r, const T *a, int64_t column)                 \
     {                                                                                              \
-        const int64_t depth = r->depth, acc_i = r->acc_i;                                          \
-        int64_t left = r->rows + R - 1, early = R - 1;                                             \
+        const int64_t depth = steps, acc_i = r->acc_i;                                             \
         TAIL_part(r->columns - column - (W - 1) * LANES)                                           \
         const T *b = (const T *)r->b + column;                                                     \
         T *acc = (T *)r->acc + column;                                                             \
-        VEC s[R][W];                                                                               \
-        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
-        {                                                                                          \
+        VEC s[R][W] = { { { 0 } } };                                                               \
+        KEEP(R)                                                                                    \
+        for (int64_t i = 1 - R; i < r->rows; i++, b += r->b_i) {                                   \
+            LOOP for (int64_t k = 0; k < depth; k++)                                               \
+            {                                                                                      \
+                VEC y[W];                                                                          \
+                RLX_UNROLL for (int w = 0; w < W; w++)                                             \
+                    y[w] = LOAD_part(b + k, w, W);                                                 \
+                RLX_UNROLL for (int t = 0; t < R; t++)                                             \
+                {                                                                                  \
+                    VEC x = WEIGHT(t, k);                                                          \
+                    RLX_UNROLL for (int w = 0; w < W; w++)                                         \
+                        s[t][w] = SUM(x, y[w], s[t][w]);                                           \
+                }                                                                                  \
+            }                                                                                      \
+            RLX_UNROLL for (int w = 0; w < W && i >= 0; w++)                                       \
+                STORE_part(acc, w, W, s[R - 1][w]);                                                \
+            acc += i >= 0 ? acc_i : 0;                                                             \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
-                s[i][w] = (VEC){ 0 };                                                              \
-        }                                                                                          \
-        for (;;) {                                                                                 \
-            ROWS_BELOW_##R(W)                                                                      \
+            {                                                                                      \
+                RLX_UNROLL for (int t = R - 1; t > 0; t--)                                         \
+                    s[t][w] = s[t - 1][w];                                                         \
+                s[0][w] = (VEC){ 0 };                                                              \
+            }                                                                                      \
         }                                                                                          \
     }
-DOWN(3, 1)
+#define FROM_A(t, k) OF(X, fill)(a[(t) * NAME(WEIGHTS) + (k)])
+#define KEEP_NONE(R)
+DOWN(3, 1, down_3, r->depth, RLX_ROLLED, KEEP_NONE, FROM_A)
+DOWN(5, 1, down_5, r->depth, RLX_ROLLED, KEEP_NONE, FROM_A)
+DOWN(7, 1, down_7, r->depth, RLX_ROLLED, KEEP_NONE, FROM_A)
 #if !SET_MASKS
-DOWN(3, 2)
+DOWN(3, 2, down_3x2, r->depth, RLX_ROLLED, KEEP_NONE, FROM_A)
 #endif
-DOWN(5, 1)
-DOWN(7, 1)
+/* Most windows are as wide as they are high: weights are kept as vectors. */
+#define KEPT(t, k) kept[t][k]
+#define KEEP(R)                                                           \
+    VEC kept[R][R];                                                       \
+    RLX_UNROLL for (int t = 0; t < R; t++)                                \
+        RLX_UNROLL for (int k = 0; k < R; k++) kept[t][k] = FROM_A(t, k);
+DOWN(3, 1, square_3, 3, RLX_UNROLL, KEEP, KEPT)
+DOWN(5, 1, square_5, 5, RLX_UNROLL, KEEP, KEPT)
 
 #if SET_MASKS
 /* Three by three: all weights in registers, and four vectors of columns [column, column + n) at a time; of fewer columns two or four parts of
@@ -533,21 +530,21 @@ SET static void NAME(windows_down)(const rlx_micro_sum *r)
     for (int64_t t = 0; t < r->turns; t++)
         for (int64_t k = 0; k < r->depth; k++)
             a[t * NAME(WEIGHTS) + k] = ((const T *)r->a)[t * r->a_t + k * r->a_k];
+    const bool square = r->depth == r->turns && r->rows > r->turns + 2; /* of fewer rows, weights cost more than they save */
     for (int64_t j = 0; j < r->columns; j += LANES)
         if (r->turns == 5)
-            NAME(down_5x1)(r, a, j);
+            (square ? NAME(square_5) : NAME(down_5))(r, a, j);
         else if (r->turns == 7)
-            NAME(down_7x1)(r, a, j);
+            NAME(down_7)(r, a, j);
 #if SET_MASKS
-        else if (r->depth == 3 && (r->columns - j > LANES || r->rows > FEW_ROWS_DOWN))
+        else if (square && (r->columns - j > LANES || r->rows > FEW_ROWS_DOWN))
             NAME(down_3x3)(r, a, j, rlx_micro_less(r->columns - j, 4 * LANES)), j += 3 * LANES;
-        else
 #else
         else if (r->columns - j > LANES)
             NAME(down_3x2)(r, a, j), j += LANES;
-        else
 #endif
-            NAME(down_3x1)(r, a, j);
+        else
+            (square ? NAME(square_3) : NAME(down_3))(r, a, j);
 }
 #endif
 
@@ -642,10 +639,10 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
 #undef IN_ROWS_STEP
 #undef IN_ROWS_MOVE
 #undef DOWN
-#undef ROW_BELOW
-#undef ROWS_BELOW_3
-#undef ROWS_BELOW_5
-#undef ROWS_BELOW_7
+#undef FROM_A
+#undef KEEP_NONE
+#undef KEPT
+#undef KEEP
 #undef WINDOW
 #undef WINDOWS
 #undef WINDOW_ROWS

@@ -51,7 +51,26 @@ SET static void normalize_plain(const rlx_micro_normalize *z, f32_vec zero)
 /* What is added where that is a bound: +0 is above -0. */
 #define ZERO_ABOVE(low) ((low) == 0 && !signbit(low) ? 0.0f : -0.0f)
 
-#if !defined(SET_LENDS_ALIKE)
+#if defined(SET_LENDS_ALIKE)
+/* Rows of which nothing is there but b, the same to all of them: some rows at a time, vector by vector, so that b stays in a register. It takes
+ * the zero in, as above. */
+SET static void normalize_bias(const rlx_micro_normalize *z, f32_vec zero)
+{
+    enum { ROWS = 16 };
+    const f32_vec low = f32_fill(z->low), high = f32_fill(z->high);
+    const int64_t to_row = z->stride[0][0], from_row = z->stride[1][0];
+    for (int64_t first = 0; first < z->rows; first += ROWS)
+        for (int64_t j = 0; j < z->columns; j += f32_LANES) {
+            const f32_tail t = f32_first(rlx_micro_less(z->columns - j, f32_LANES));
+            const f32_vec plus = f32_load_part((const float *)z->side[5] + j, t) + zero;
+            float *to = (float *)z->side[0] + first * to_row + j;
+            const float *from = (const float *)z->side[1] + first * from_row + j;
+            RLX_ROLLED for (int64_t i = rlx_micro_less(z->rows - first, ROWS); i > 0; i--, to += to_row, from += from_row)
+                f32_store_part(to, f32_least(high, f32_greatest(low, f32_load_part(from, t) + plus)), t);
+        }
+}
+
+#else
 /* Rows that rlx_micro_is_alike says are: some of them at a time, vector by vector, as far as vectors are whole. */
 SET static void normalize_alike(const rlx_micro_normalize *z)
 {
@@ -102,7 +121,15 @@ SET static void normalize_rows(const rlx_micro_normalize *z)
     f32_vec zero = f32_fill(ZERO_ABOVE(z->low));
     const float *g = z->side[4], *a = z->side[6];
     bool bounded = z->more || (z->low == -INFINITY && z->high == INFINITY);
-    bool plain = bounded && fast && whole && !z->stride[4][0] && !by[0] && !by[1] && !z->stride[6][0] && !by[2] && *g == 1 && *a == 0 && signbit(*a);
+    bool simple = bounded && fast && whole && !z->stride[4][0] && !by[0] && !z->stride[6][0] && !by[2] && *g == 1 && *a == 0 && signbit(*a),
+         plain = simple && !by[1];
+#if defined(SET_LENDS_ALIKE)
+    const float *m = z->side[2];
+    if (simple && by[1] && *m == 0 && !signbit(*m) && rlx_micro_is_alike(z)) {
+        normalize_bias(z, zero);
+        return;
+    }
+#endif
     if (plain) {
         rlx_micro_normalize all = *z;
         all.columns = whole;
@@ -130,7 +157,8 @@ SET static void normalize_f32(const rlx_micro_normalize *z)
     bool alike = rlx_micro_is_alike(z);
 #if defined(SET_LENDS_ALIKE)
     enum { LENT_LANES = 8 };
-    alike &= z->columns % LENT_LANES == 0; /* here a part of a vector costs no more than a whole one */
+    /* here a part of a vector costs no more than a whole one, and a bias has a function of its own */
+    alike &= z->columns % LENT_LANES == 0 && (z->stride[2][1] | z->stride[4][1] | z->stride[6][1]);
 #endif
     if (!alike)
         normalize_rows(z);
