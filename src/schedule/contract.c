@@ -410,14 +410,17 @@ static int64_t even_rows(const rlx_tiling *t)
 static int64_t lines_of_tile(const rlx_tiling *t, bool joint)
 {
     const bool shared = has_outer(t) || t->params->inside > 0;
-    int64_t whole = 0;
+    int64_t whole = 0, rows = 1;
     (void)rlx_int_literal(t->column.lanes.extent, &whole);
+    (void)rlx_int_literal(t->row.lanes.extent, &rows);
     const int64_t width = t->strip.width, lines = whole / width, parts = tiles_of(lines, MOST_LINES);
     int64_t most = shared || parts > MOST_LINES ? MOST_LINES : parts;
     if (t->strip.turned)
         most = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1;
     else if (!t->strip.down && !joint)
         most = 1;
+    else if (joint && !rlx_is_strip_copied(t)) /* one instruction, so that nothing speaks against many */
+        most = tiles_of(lines, 2) * rows * width <= NEAR_SUMS ? tiles_of(lines, 2) : NEAR_SUMS / (rows * width);
     return t->strip.down && shared ? most : even_tiles(lines, most, 1, 2 * tiles_of(lines, most));
 }
 

@@ -430,9 +430,10 @@ static const rlx_stmt *with_panels(const rlx_tiling *t, const rlx_side *s, const
     return s->producer ? rlx_with_produced(t->ctx, s->producer, body, t->place) : body;
 }
 
-/* Rows of a tile in their panels: those that are full are one instruction, and so is the one that is not, if there may be one. */
+/* Rows of a tile in their panels: those that are full are one instruction, and so is the one that is not, if there may be one. around: a loop around
+ * that, where there is no other. */
 static const rlx_stmt *in_row_panels(const rlx_tiling *t, const depth_tile *d, const lane_tile *row, const lane_tile *columns,
-                                     const rlx_prim *column_panel)
+                                     const rlx_prim *column_panel, const rlx_sched_loop *around)
 {
     int64_t all;
     const rlx_prim *first = mul(t, row->loop.var, number(t, t->row_tile / RLX_ROW_PANEL)),
@@ -445,7 +446,7 @@ static const rlx_stmt *in_row_panels(const rlx_tiling *t, const depth_tile *d, c
     done = mul(t, full, eight.count);
     rest = (lane_tile){ .begin = add(t, row->begin, done), .inside = done, .count = rlx_fold_sub(t->ctx, row->count, done) };
     const rlx_stmt *whole = none_is ? NULL : innermost(t, d, &eight, add(t, first, eight.loop.var), columns, column_panel, &eight.loop),
-                   *last = is_full ? NULL : innermost(t, d, &rest, add(t, first, full), columns, column_panel, NULL);
+                   *last = is_full ? NULL : innermost(t, d, &rest, add(t, first, full), columns, column_panel, around);
     return is_full ? whole : none_is ? last : both(t, whole, last ? rlx_copy_fresh(t->ctx, last) : NULL);
 }
 
@@ -544,6 +545,10 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
                           : *columns;
     const rlx_prim *column_panel = t->one_by_one ? number(t, 0) : panel.loop.var;
     const bool full = has_full_panels(t), apart = has_last_panel(t, columns), at_once = !t->row.panel && (full || apart);
+    /* Lines that are strips as they lie are one instruction. */
+    int64_t all;
+    const bool few = !t->row.panel || (rlx_int_literal(t->row.lanes.extent, &all) && all < RLX_ROW_PANEL),
+               in_place = t->strip.joint && !t->strip.buffer && few;
     const rlx_stmt *body;
     row.inside = number(t, 0);
     row.line = (rlx_strip_line){ row.loop.var, number(t, 0) };
@@ -556,12 +561,12 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
     if (t->strip.turned)
         body = in_turned_panels(t, d, &row, &panel);
     else if (t->row.panel)
-        body = in_row_panels(t, d, &row, &line, column_panel);
+        body = in_row_panels(t, d, &row, &line, column_panel, in_place ? &line.loop : NULL);
     else if (apart)
         body = in_column_panels(t, d, &row, columns);
     else
-        body = innermost(t, d, &row, NULL, &line, column_panel, at_once ? &panel.loop : NULL);
-    if (t->strip.joint)
+        body = innermost(t, d, &row, NULL, &line, column_panel, at_once ? &panel.loop : in_place ? &line.loop : NULL);
+    if (t->strip.joint && !in_place)
         body = in_lines(t, &line, mul(t, columns->loop.var, number(t, lines)), body);
     if (t->one_by_one)
         body = with_panels(t, &t->column, both(t, pack(t, &t->column, d, &panel, RLX_COLUMN_PANEL), body));
