@@ -181,6 +181,7 @@ typedef struct rlx_lowering_rows {
     rlx_lowering_list index;             /* of the outer axes, at their places */
     rlx_lowering_list inside;            /* sizes of the other axes */
     bool inside_marked[RLX_LOW_RANK];
+    bool turned;                         /* many short rows: in temporaries of a tile, elements of the same column lie beside each other */
 } rlx_lowering_rows;
 /* functions: one is computed of each element, which is worth threads sooner. */
 void rlx_lowering_rows_begin(rlx_lowering_rows *r, rlx_lowering *b, const rlx_lowering_list *sizes,
@@ -192,6 +193,8 @@ const rlx_buffer *rlx_lowering_rows_alloc(rlx_lowering_rows *r, const char *name
 /* Of an index inside: what is kept of it, and that of the tensor. */
 rlx_lowering_list rlx_lowering_rows_kept(const rlx_lowering_rows *r, const rlx_lowering_list *inside);
 rlx_lowering_list rlx_lowering_rows_whole(rlx_lowering_rows *r, const rlx_lowering_list *inside);
+/* Of an index inside, or sizes: that of a temporary of a tile. */
+rlx_lowering_list rlx_lowering_rows_at(const rlx_lowering_rows *r, const rlx_lowering_list *inside);
 /* Opens a block that reduces what is inside. Others: rlx_lowering_open with r->inside. */
 void rlx_lowering_rows_fold(rlx_lowering_rows *r, const char *name, rlx_lowering_list *inside);
 /* sum[kept] = sum of a temporary of the tile, or (whole) of a tensor. */

@@ -474,7 +474,7 @@ typedef struct softmax {
 
 static const rlx_prim *softmax_element(softmax *s, const rlx_lowering_list *inside)
 {
-    rlx_lowering_list at = s->widened ? *inside : rlx_lowering_rows_whole(&s->r, inside);
+    rlx_lowering_list at = s->widened ? rlx_lowering_rows_at(&s->r, inside) : rlx_lowering_rows_whole(&s->r, inside);
     return rlx_tir_load(&s->b.t, s->widened ? s->widened : s->x.buffer, rlx_lowering_items(&at));
 }
 
@@ -490,9 +490,9 @@ static void softmax_widen(softmax *s)
     rlx_lowering_list index;
     s->widened = rlx_lowering_rows_alloc(&s->r, "wide", s->wide, false);
     rlx_lowering_open(&s->b, "wide", &s->r.inside, &index);
-    rlx_lowering_list from = rlx_lowering_rows_whole(&s->r, &index);
+    rlx_lowering_list from = rlx_lowering_rows_whole(&s->r, &index), at = rlx_lowering_rows_at(&s->r, &index);
     rlx_tir_store(
-        t, s->widened, rlx_lowering_items(&index),
+        t, s->widened, rlx_lowering_items(&at),
         rlx_tir_cast(t, s->wide, rlx_tir_load(t, s->x.buffer, rlx_lowering_items(&from))));
     rlx_tir_end_block(t);
 }
@@ -516,7 +516,7 @@ static void softmax_raise(softmax *s)
     rlx_tir *t = &s->b.t;
     rlx_lowering_list index;
     rlx_lowering_open(&s->b, "exp", &s->r.inside, &index);
-    rlx_lowering_list at = s->in_place ? rlx_lowering_rows_whole(&s->r, &index) : index;
+    rlx_lowering_list at = s->in_place ? rlx_lowering_rows_whole(&s->r, &index) : rlx_lowering_rows_at(&s->r, &index);
     const rlx_prim *v =
         rlx_tir_sub(t, softmax_element(s, &index), softmax_kept(s, s->top, &index));
     rlx_tir_store(t, s->raised, rlx_lowering_items(&at), rlx_tir_call1(t, "exp", v));
@@ -547,9 +547,20 @@ static void softmax_store(softmax *s, binary_fn *op, const rlx_buffer *of, bool 
     rlx_tir *t = &s->b.t;
     rlx_lowering_list index;
     rlx_lowering_open(&s->b, s->b.l->name.data, &s->r.inside, &index);
-    rlx_lowering_list whole = rlx_lowering_rows_whole(&s->r, &index);
-    const rlx_prim *x = rlx_tir_load(t, of, rlx_lowering_items(of_whole ? &whole : &index));
-    rlx_tir_store(t, s->out.buffer, rlx_lowering_items(&whole), op(t, x, softmax_kept(s, row, &index)));
+    rlx_lowering_list whole = rlx_lowering_rows_whole(&s->r, &index), at = rlx_lowering_rows_at(&s->r, &index);
+    const rlx_prim *x = rlx_tir_load(t, of, rlx_lowering_items(of_whole ? &whole : &at));
+    rlx_tir_store(t, s->r.turned ? of : s->out.buffer, rlx_lowering_items(s->r.turned ? &at : &whole), op(t, x, softmax_kept(s, row, &index)));
+    rlx_tir_end_block(t);
+}
+
+/* A turned tile as the rows that it is. */
+static void softmax_turn_back(softmax *s, const rlx_buffer *of)
+{
+    rlx_tir *t = &s->b.t;
+    rlx_lowering_list index;
+    rlx_lowering_open(&s->b, s->b.l->name.data, &s->r.inside, &index);
+    rlx_lowering_list whole = rlx_lowering_rows_whole(&s->r, &index), at = rlx_lowering_rows_at(&s->r, &index);
+    rlx_tir_store(t, s->out.buffer, rlx_lowering_items(&whole), rlx_tir_cast(t, s->out.dtype, rlx_tir_load(t, of, rlx_lowering_items(&at))));
     rlx_tir_end_block(t);
 }
 
@@ -558,6 +569,12 @@ static void softmax_give_logarithm(softmax *s)
 {
     rlx_tir *t = &s->b.t;
     rlx_lowering_list index;
+    if (s->r.turned) {
+        softmax_store(s, rlx_tir_sub, s->widened, false, s->top);
+        softmax_store(s, rlx_tir_sub, s->widened, false, s->sum);
+        softmax_turn_back(s, s->widened);
+        return;
+    }
     if (!s->widened && s->out.dtype == s->wide && s->r.tiled != SIZE_MAX) {
         softmax_store(s, rlx_tir_sub, s->x.buffer, true, s->top);
         softmax_store(s, rlx_tir_sub, s->out.buffer, true, s->sum);
@@ -584,13 +601,13 @@ static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
         return rlx_lowering_end(&s.b);
     }
     s.wide = rlx_lowering_accumulator(s.x.dtype);
-    s.in_place = !logarithm && s.out.dtype == s.wide;
     rlx_lowering_rows_begin(&s.r, &s.b, &s.x.shape.sizes, marked, true);
+    s.in_place = !logarithm && s.out.dtype == s.wide && !s.r.turned;
     s.top = rlx_lowering_rows_alloc(&s.r, "top", s.wide, true);
     s.sum = rlx_lowering_rows_alloc(&s.r, "sum", s.wide, true);
-    s.raised = s.in_place ? s.out.buffer : rlx_lowering_rows_alloc(&s.r, "raised", s.wide, false);
-    if (s.x.dtype != s.wide)
+    if (s.x.dtype != s.wide || s.r.turned)
         softmax_widen(&s);
+    s.raised = s.in_place ? s.out.buffer : s.r.turned && !logarithm ? s.widened : rlx_lowering_rows_alloc(&s.r, "raised", s.wide, false);
     softmax_top(&s);
     softmax_raise(&s);
     rlx_lowering_rows_sum(&s.r, "sum", s.sum, s.raised, s.in_place);
@@ -599,6 +616,8 @@ static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
         softmax_give_logarithm(&s);
     else
         softmax_store(&s, rlx_tir_mul, s.raised, s.in_place, s.sum);
+    if (!logarithm && s.r.turned)
+        softmax_turn_back(&s, s.raised);
     rlx_lowering_rows_end(&s.r);
     return rlx_lowering_end(&s.b);
 }

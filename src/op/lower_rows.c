@@ -6,6 +6,9 @@
  *     for outer axes, io in T.grid(..., ceil(n / 32)):         block "rows"
  *         i < min(32, n - io * 32), j < width                  the blocks inside, over temporaries of a tile
  *
+ * Many short rows, of which functions are computed, are turned: a tile is copied so that the elements of a column lie beside each other, and copied
+ * back, because what is done with a row of ten takes as long as with one of sixty.
+ *
  * Where other axes than the last are reduced as well, the axes that are kept are loops around everything. Where the last
  * axis is kept, the first kept axes are, and the rest is done as columns beside each other, which are contiguous.
  */
@@ -14,7 +17,9 @@
 
 enum {
     TILE = 16384,            /* elements of a tile, about */
-    SHARED = 6000            /* so many functions are worth a thread of their own */
+    SHARED = 6000,           /* so many functions are worth a thread of their own */
+    SHORT = 20,              /* elements of short rows; from so many rows on, and from so many times as many as elements, they are turned */
+    MANY = 32, TALL = 6
 };
 
 /* The axis that is cut into tiles: one in front of axes that are all reduced, so far out that what is inside of it is still small. SIZE_MAX:
@@ -105,6 +110,21 @@ static bool any_outer(const rlx_lowering_rows *r)
     return any;
 }
 
+/* Is a tile many rows, shorter than what is fast to compute of a row? */
+static bool are_short(const rlx_lowering_rows *r, const rlx_prim *rows)
+{
+    const size_t last = r->inside.n ? r->inside.n - 1 : 0;
+    int64_t columns, n, all;
+    if (!rows || last == 0 || !r->inside_marked[last] || !rlx_int_literal(r->inside.at[last], &columns) || columns < 2 || columns > SHORT ||
+        !rlx_int_literal(r->sizes.at[r->tiled], &n) || !rlx_int_literal(rows, &all))
+        return false;
+    all = n < all ? n : all;
+    for (size_t i = 1; i < last; i++) /* as many as are in a tile */
+        if (r->inside_marked[i] || !rlx_int_literal(r->inside.at[i], &n) || !rlx_mul_i64(all, n, &all))
+            return false;
+    return all >= MANY && all / columns >= TALL;
+}
+
 void rlx_lowering_rows_begin(rlx_lowering_rows *r, rlx_lowering *b, const rlx_lowering_list *sizes,
                              const bool *marked, bool functions)
 {
@@ -133,6 +153,7 @@ void rlx_lowering_rows_begin(rlx_lowering_rows *r, rlx_lowering *b, const rlx_lo
     }
     if (tiles && !rlx_is_int_value(tiles, 1))
         open_tile(r, tiles, rows);
+    r->turned = functions && are_short(r, rows);
 }
 
 void rlx_lowering_rows_end(rlx_lowering_rows *r)
@@ -147,9 +168,16 @@ const rlx_buffer *rlx_lowering_rows_alloc(rlx_lowering_rows *r, const char *name
     rlx_lowering_list sizes = r->inside;
     if (r->most)
         sizes.at[0] = r->most;
-    if (kept)
-        sizes = rlx_lowering_rows_kept(r, &sizes);
+    sizes = kept ? rlx_lowering_rows_kept(r, &sizes) : rlx_lowering_rows_at(r, &sizes);
     return rlx_tir_alloc(&r->b->t, name, dtype, rlx_lowering_items(&sizes));
+}
+
+rlx_lowering_list rlx_lowering_rows_at(const rlx_lowering_rows *r, const rlx_lowering_list *inside)
+{
+    rlx_lowering_list at = *inside;
+    for (size_t i = 0; i < at.n && r->turned; i++)
+        at.at[i] = inside->at[i ? i - 1 : at.n - 1];
+    return at;
 }
 
 rlx_lowering_list rlx_lowering_rows_kept(const rlx_lowering_rows *r, const rlx_lowering_list *inside)
@@ -185,7 +213,7 @@ void rlx_lowering_rows_sum(rlx_lowering_rows *r, const char *name, const rlx_buf
     rlx_lowering_list index;
     rlx_lowering_rows_fold(r, name, &index);
     rlx_lowering_list at = rlx_lowering_rows_kept(r, &index),
-                      from = whole ? rlx_lowering_rows_whole(r, &index) : index;
+                      from = whole ? rlx_lowering_rows_whole(r, &index) : rlx_lowering_rows_at(r, &index);
     const rlx_prim *x = rlx_tir_load(t, of, rlx_lowering_items(&from));
     if (r->by_rows && x)
         rlx_lowering_partial_sums(r->b, rlx_prim_dtype(x));
