@@ -96,7 +96,13 @@
 #define RLX_HAS_TARGETS 1
 #define RLX_TARGET(features) __attribute__((target(features)))
 #define RLX_CPU_HAS(feature) (__builtin_cpu_supports(feature) != 0)
+/* Tiles of AMX, whose use Linux has to permit; older compilers cannot ask the CPU for them. */
+#if defined(__linux__) && (defined(__clang__) ? __clang_major__ >= 18 : __GNUC__ >= 11)
+#define RLX_HAS_TILES 1
 #endif
+#endif
+/* What was written is in memory, for instructions that a compiler does not know to read it. */
+#define RLX_MEMORY_IS_WRITTEN() __asm__ volatile("" ::: "memory")
 /* CRC-32C of eight bytes or of one more, where the CPU has it (rlx_cpu_has_crc32c). */
 #if defined(RLX_HAS_TARGETS)
 #define RLX_CRC32C_TARGET RLX_TARGET("sse4.2")

@@ -10,6 +10,10 @@
 #if defined(RLX_HAS_TARGETS)
 #define RLX_X86_SETS 1
 extern const rlx_micro_set rlx_micro_avx512, rlx_micro_avx512vnni, rlx_micro_avx2;
+#if defined(RLX_HAS_TILES)
+#define RLX_AMX_SET 1
+extern const rlx_micro_set rlx_micro_avx512amx;
+#endif
 #elif defined(__aarch64__)
 #define RLX_NEON_SET 1
 extern const rlx_micro_set rlx_micro_neon;
@@ -69,6 +73,10 @@ void rlx_micro_add_dots(const rlx_micro_sum *r, int64_t row, int64_t rows, int64
 #if defined(RLX_X86_SETS)
 rlx_micro_sum_fn rlx_micro_dot_avx2;
 rlx_micro_groups_fn rlx_micro_dot_groups_avx2;
+#endif
+#if defined(RLX_AMX_SET)
+rlx_micro_sum_fn rlx_micro_dot_amx;
+rlx_micro_groups_fn rlx_micro_dot_groups_amx;
 #endif
 
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }

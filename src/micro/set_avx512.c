@@ -96,4 +96,10 @@ const rlx_micro_set rlx_micro_avx512 = {
 };
 /* Where bytes are multiplied by one instruction. */
 const rlx_micro_set rlx_micro_avx512vnni = { .name = "avx512vnni", .dot = dot, FUNCTIONS };
+#if defined(RLX_AMX_SET)
+/* Where tiles of them are. */
+const rlx_micro_set rlx_micro_avx512amx = {
+    .name = "avx512amx", .dot = rlx_micro_dot_amx, .dot_groups = rlx_micro_dot_groups_amx, FUNCTIONS
+};
+#endif
 #endif

@@ -139,7 +139,7 @@ class Executable:
 def instruction_sets():
     """Those that this machine has."""
     module, found = Module("@T.prim_func\ndef f(A: T.Buffer((1,), \"float32\")):\n    A[0] = T.float32(0)\n"), []
-    for name in ("baseline", "avx2", "avx512", "avx512vnni", "neon"):
+    for name in ("baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon"):
         try:
             module.compile(instruction_set=name)
             found.append(name)

@@ -13,7 +13,7 @@
 #include "format/kernel_math.h"
 #include "micro/micro.h"
 
-static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
+static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
 /* Strips side by side, each between fences; longer than a set takes through a step at a time. */
 enum { MOST = 2300, STRIPS = 4, FENCE = 8, WIDTH = MOST + 2 * FENCE, ALL = STRIPS * WIDTH };
 

@@ -617,7 +617,7 @@ static size_t compared, refused, sets_run;
 
 static void one_block(uint64_t seed)
 {
-    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "neon" };
+    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
     block b;
     make(&b, seed);
     bool known = model(&b);

@@ -1,0 +1,207 @@
+/* set_amx.c: sums of products of 8-bit integers by the tiles of AMX, which has an instruction for each pair of signs. The set is
+ * rlx_micro_avx512amx in set_avx512.c. What tiles are not for is left to VNNI: sums of few rows or few turns, windows. */
+#include "micro/micro_int.h"
+
+#if defined(RLX_AMX_SET)
+#include <immintrin.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SET RLX_TARGET("amx-tile,amx-int8,avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c,bmi2")
+#define SET_LENDER rlx_micro_avx512vnni
+
+/*- A tile has up to 16 rows of 64 bytes. One of a has 16 turns of its rows; one of b 16 turns, of 16 columns; both are in memory
+ * as they should. Four of them are sums:
+ *
+ *                       b 6     b 7         32 columns
+ *             a 4      acc 0   acc 1
+ *             a 5      acc 2   acc 3
+ *           16 turns
+ * Where there are no more than 16 rows or columns the second ones are left out. */
+enum { TILES = 8, TILE_ROWS = 16, TILE_TURNS = 16, TILE_BYTES = 64, BLOCK_ROWS = 32, BLOCK_COLUMNS = 32 };
+/* Fewer rows are not worth it. */
+enum { LEAST_ROWS = 4 };
+
+/* Turns of both sides, as many as steps of tiles. */
+typedef struct run {
+    const char *a, *b;
+    int64_t b_t, steps;
+} run;
+
+/* The last turns that are no whole step: tiles of a begin so much earlier, those of b are a copy in which there is zero for the
+ * turns that were there before. */
+typedef struct block {
+    run runs[2];
+    int64_t a_i, second;       /* of a: from row to row, from the first tile to the second */
+    bool tall, wide;
+} block;
+typedef void add_products_fn(const block *t);
+
+#define ADD_PRODUCTS(name, product)                                              \
+    SET static void name(const block *t)                                         \
+    {                                                                            \
+        for (const run *s = t->runs; s < t->runs + 2; s++) {                     \
+            const char *a = s->a, *b = s->b;                                     \
+            for (int64_t n = s->steps; n > 0; n--) {                             \
+                _tile_loadd(6, b, s->b_t);                                       \
+                _tile_loadd(4, a, t->a_i);                                       \
+                product(0, 4, 6);                                                \
+                if (t->tall) {                                                   \
+                    _tile_loadd(5, a + t->second, t->a_i);                       \
+                    product(2, 5, 6);                                            \
+                }                                                                \
+                if (t->wide) {                                                   \
+                    _tile_loadd(7, b + TILE_BYTES, s->b_t);                      \
+                    product(1, 4, 7);                                            \
+                    if (t->tall)                                                 \
+                        product(3, 5, 7);                                        \
+                }                                                                \
+                a += TILE_BYTES, b += TILE_TURNS * s->b_t;                       \
+            }                                                                    \
+        }                                                                        \
+    }
+ADD_PRODUCTS(add_signed, _tile_dpbssd)
+ADD_PRODUCTS(add_signed_unsigned, _tile_dpbsud)
+ADD_PRODUCTS(add_unsigned_signed, _tile_dpbusd)
+ADD_PRODUCTS(add_unsigned, _tile_dpbuud)
+static add_products_fn *const add_products[2][2] = { { add_unsigned, add_unsigned_signed }, { add_signed_unsigned, add_signed } };
+
+/* As the instruction reads it. */
+typedef struct tile_config {
+    uint8_t palette, start, none[14];
+    uint16_t bytes[16];
+    uint8_t rows[16];
+} tile_config;
+
+/* Rows of the first and of the second tile of a, which is there even if it has none. */
+SET static void configure(int64_t first, int64_t second)
+{
+    const uint8_t a = (uint8_t)first, c = (uint8_t)(second ? second : 1);
+    tile_config config = { .palette = 1, .rows = { a, a, c, c, a, c, TILE_TURNS, TILE_TURNS } };
+    for (int i = 0; i < TILES; i++)
+        config.bytes[i] = TILE_BYTES;
+    RLX_MEMORY_IS_WRITTEN();
+    _tile_loadconfig(&config);
+}
+
+SET static void clear_sums(void)
+{
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+}
+
+SET static void load_sums(const uint32_t *acc, int64_t step, int64_t second, bool tall, bool wide)
+{
+    _tile_loadd(0, acc, step);
+    if (wide)
+        _tile_loadd(1, acc + TILE_BYTES / 4, step);
+    if (tall)
+        _tile_loadd(2, acc + second, step);
+    if (tall && wide)
+        _tile_loadd(3, acc + second + TILE_BYTES / 4, step);
+}
+
+SET static void store_sums(uint32_t *acc, int64_t step, int64_t second, bool tall, bool wide)
+{
+    _tile_stored(0, acc, step);
+    if (wide)
+        _tile_stored(1, acc + TILE_BYTES / 4, step);
+    if (tall)
+        _tile_stored(2, acc + second, step);
+    if (tall && wide)
+        _tile_stored(3, acc + second + TILE_BYTES / 4, step);
+}
+
+/* Rows [row, row + rows), the first tile of which has `first`. */
+SET static void sum_rows(const rlx_micro_sum *r, int64_t row, int64_t rows, int64_t first, char (*last)[4 * BLOCK_COLUMNS])
+{
+    const int64_t steps = r->turns / TILE_TURNS, left = r->turns % TILE_TURNS;
+    block t = { .a_i = r->a_i, .second = first * r->a_i, .tall = rows > first };
+    t.runs[0].a = (const char *)r->a + row * r->a_i;
+    t.runs[0].b_t = r->b_t, t.runs[0].steps = steps;
+    t.runs[1] = (run){ .a = t.runs[0].a + 4 * (r->turns - TILE_TURNS), .b = last[0], .b_t = sizeof *last, .steps = left > 0 };
+    for (int64_t j = 0; j < r->columns; j += BLOCK_COLUMNS) {
+        const int64_t n = rlx_micro_less(r->columns - j, BLOCK_COLUMNS);
+        const bool whole = n % (TILE_BYTES / 4) == 0;
+        uint32_t *acc = (uint32_t *)r->acc + row * r->acc_i + j;
+        t.runs[0].b = (const char *)r->b + 4 * j;
+        t.wide = n > TILE_BYTES / 4;
+        for (int64_t k = 0; k < left; k++)
+            memcpy(last[TILE_TURNS - left + k], t.runs[0].b + (r->turns - left + k) * r->b_t, sizeof *last);
+        RLX_MEMORY_IS_WRITTEN();
+        if (whole && !r->fresh)
+            load_sums(acc, 4 * r->acc_i, first * r->acc_i, t.tall, t.wide);
+        else
+            clear_sums();
+        add_products[r->a_signed][r->b_signed](&t);
+        if (whole) {
+            store_sums(acc, 4 * r->acc_i, first * r->acc_i, t.tall, t.wide);
+        } else {
+            _Alignas(TILE_BYTES) uint32_t sums[BLOCK_ROWS][BLOCK_COLUMNS];
+            store_sums(sums[0], sizeof sums[0], first * BLOCK_COLUMNS, t.tall, t.wide);
+            rlx_micro_add_dots(r, row, rows, j, sums[0], BLOCK_COLUMNS);
+        }
+    }
+}
+
+/* Linux lets a process use tiles that has asked for it, which is for all of its threads; from then on it wants larger alternate signal
+ * stacks. So that is not done before there is something to compute. */
+static bool may_use_tiles(void)
+{
+    enum { NOT_ASKED, GRANTED, REFUSED, ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    static atomic_int answer; /* threads that ask at a time get the same one */
+    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+    if (known == NOT_ASKED) {
+        known = syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 ? GRANTED : REFUSED;
+        atomic_store_explicit(&answer, known, memory_order_relaxed);
+    }
+    return known == GRANTED;
+}
+
+SET static void sum_groups(const rlx_micro_sum *r, const rlx_micro_groups *g)
+{
+    _Alignas(TILE_BYTES) char last[TILE_TURNS][4 * BLOCK_COLUMNS] = { { 0 } };
+    int64_t first = 0, second = -1;
+    for (int64_t row = 0; row < r->rows; row += BLOCK_ROWS) {
+        const int64_t rows = rlx_micro_less(r->rows - row, BLOCK_ROWS), upper = rows > TILE_ROWS ? (rows + 1) / 2 : rows;
+        if (upper != first || (rows > upper && rows - upper != second)) {
+            first = upper, second = rows - upper;
+            configure(first, second);
+        }
+        rlx_micro_sum part = *r;
+        for (int64_t n = 0; n < g->count; n++) {
+            sum_rows(&part, row, rows, first, last);
+            part.acc = (uint32_t *)part.acc + g->acc;
+            part.a = (const char *)part.a + g->a;
+            part.b = (const char *)part.b + g->b;
+        }
+    }
+    _tile_release();
+}
+
+static bool is_for_tiles(const rlx_micro_sum *r)
+{
+    return r->rows >= LEAST_ROWS && r->turns >= TILE_TURNS && r->a_t == 4 && rlx_micro_is_in_fours(r) && may_use_tiles();
+}
+
+void rlx_micro_dot_amx(const rlx_micro_sum *r)
+{
+    static const rlx_micro_groups one = { .count = 1 };
+    if (is_for_tiles(r))
+        sum_groups(r, &one);
+    else
+        SET_LENDER.dot(r);
+}
+
+bool rlx_micro_dot_groups_amx(const rlx_micro_sum *r, const rlx_micro_groups *groups)
+{
+    if (!is_for_tiles(r))
+        return false;
+    sum_groups(r, groups);
+    return true;
+}
+#endif
