@@ -130,8 +130,9 @@ ifeq ($(VARIANT),release)
   SIZE       := $(filter-out $(FAST),$(call says,size) $(filter $(SIZE_ROOMS:%=%%),$(LIB_SRC)))
   $(call obj,$(FAST)): private OPT := $(FAST_OPT)
   $(call obj,$(SIZE)): private OPT := $(SIZE_OPT)
-  # Tight loops of some tens of bytes: where a function begins decides up to 8 % of their time, which no change elsewhere is to do.
-  $(call obj,$(wildcard src/micro/set_*.c)): private OPT := $(OPT) $(shell $(call takes,-falign-functions=32))
+  # Tight loops of some tens of bytes: where a function begins decides up to 8 % of their time, which no change elsewhere is to do;
+  # not so of loops of tiles.
+  $(call obj,$(filter-out %/set_amx.c,$(wildcard src/micro/set_*.c))): private OPT := $(OPT) $(shell $(call takes,-falign-functions=32))
   # And one of five instructions takes twice as long across two lines of a cache.
   $(call obj,src/micro/row.c): private OPT := $(FAST_OPT) $(shell $(call takes,-falign-loops=32))
   # Most test programs compile longer than they run. What they share, and what says so, is computed a lot.

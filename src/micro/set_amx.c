@@ -24,7 +24,7 @@ enum { TILES = 8, TILE_ROWS = 16, TILE_TURNS = 16, TILE_BYTES = 64, BLOCK_ROWS =
 /* Fewer rows are not worth it. */
 enum { LEAST_ROWS = 4 };
 
-/* Turns of both sides, as many as steps of tiles. */
+/* Turns of both sides, as many as steps of tiles. Rows of a stay in the nearest cache for all panels of b, which pass by it. */
 typedef struct run {
     const char *a, *b;
     int64_t b_t, steps;
@@ -45,7 +45,7 @@ typedef void add_products_fn(const block *t);
         for (const run *s = t->runs; s < t->runs + 2; s++) {                     \
             const char *a = s->a, *b = s->b;                                     \
             for (int64_t n = s->steps; n > 0; n--) {                             \
-                _tile_loadd(6, b, s->b_t);                                       \
+                _tile_stream_loadd(6, b, s->b_t);                                \
                 _tile_loadd(4, a, t->a_i);                                       \
                 product(0, 4, 6);                                                \
                 if (t->tall) {                                                   \
@@ -53,7 +53,7 @@ typedef void add_products_fn(const block *t);
                     product(2, 5, 6);                                            \
                 }                                                                \
                 if (t->wide) {                                                   \
-                    _tile_loadd(7, b + TILE_BYTES, s->b_t);                      \
+                    _tile_stream_loadd(7, b + TILE_BYTES, s->b_t);               \
                     product(1, 4, 7);                                            \
                     if (t->tall)                                                 \
                         product(3, 5, 7);                                        \
@@ -130,6 +130,9 @@ SET static void sum_rows(const rlx_micro_sum *r, int64_t row, int64_t rows, int6
         uint32_t *acc = (uint32_t *)r->acc + row * r->acc_i + j;
         t.runs[0].b = (const char *)r->b + 4 * j;
         t.wide = n > TILE_BYTES / 4;
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t k = 0; k < n; k += TILE_BYTES / 4)
+                RLX_PREFETCH(acc + i * r->acc_i + k);
         for (int64_t k = 0; k < left; k++)
             memcpy(last[TILE_TURNS - left + k], t.runs[0].b + (r->turns - left + k) * r->b_t, sizeof *last);
         RLX_MEMORY_IS_WRITTEN();
@@ -164,7 +167,9 @@ static bool may_use_tiles(void)
 
 SET static void sum_groups(const rlx_micro_sum *r, const rlx_micro_groups *g)
 {
-    _Alignas(TILE_BYTES) char last[TILE_TURNS][4 * BLOCK_COLUMNS] = { { 0 } };
+    _Alignas(TILE_BYTES) char last[TILE_TURNS][4 * BLOCK_COLUMNS];
+    if (r->turns % TILE_TURNS) /* stores wait for those of sums, and loads of tiles for them */
+        memset(last, 0, sizeof last);
     int64_t first = 0, second = -1;
     for (int64_t row = 0; row < r->rows; row += BLOCK_ROWS) {
         const int64_t rows = rlx_micro_less(r->rows - row, BLOCK_ROWS), upper = rows > TILE_ROWS ? (rows + 1) / 2 : rows;

@@ -368,12 +368,12 @@ static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 /* Extents of the pieces: as many rows as are computed side by side, then steps and columns in whole panels; of few rows whole
  * columns first, whose memory is best read in long runs. */
 enum { ROWS_BESIDE = 24, FEW_ROWS = 4, STEPS_BESIDE = 768 };
-static void cut_sum(const sum *s, int64_t *piece)
+RLX_SMALL static void cut_sum(const sum *s, int64_t most_products, int64_t *piece)
 {
     static const int steps_first[] = { STEP, COLUMN, TURN }, columns_first[] = { COLUMN, STEP, TURN };
     const int64_t *extents = s->extents;
     const bool few = !s->one.b || (extents[ROW] <= FEW_ROWS && (s->b_g || extents[GROUP] == 1));
-    int64_t size = PIECE / ROWS_BESIDE & -RLX_PANEL_COLUMNS;
+    int64_t size = most_products / ROWS_BESIDE & -RLX_PANEL_COLUMNS;
     for (int i = 0; i < 3; i++) {
         int loop = (few ? columns_first : steps_first)[i];
         int64_t most = few || loop != STEP ? size : STEPS_BESIDE;
@@ -391,12 +391,13 @@ static void cut_sum(const sum *s, int64_t *piece)
 /* Pieces of t and k come after each other, which keeps each sum's order. */
 static bool sum_in_pieces(rlx_kernel_run *r, const sum *s)
 {
+    const int64_t most = PIECE << 3 * s->one.b_fours;
     int64_t piece[LOOPS], begin[LOOPS] = { 0 }, count[LOOPS], all = volume(s->extents, LOOPS);
-    if (RLX_LIKELY(all <= PIECE)) {
+    if (RLX_LIKELY(all <= most)) {
         sum_part(s, begin, s->extents);
         return rlx_kernel_spend(r, all >> 8);
     }
-    cut_sum(s, piece);
+    cut_sum(s, most, piece);
     do {
         for (int i = 0; i < LOOPS; i++)
             count[i] = s->extents[i] - begin[i] < piece[i] ? s->extents[i] - begin[i] : piece[i];
@@ -460,7 +461,7 @@ static bool run_sum(rlx_kernel_run *r, int64_t *x, bool contract)
 /* ---- sums in partial sums ------------------------------------------------------------------- */
 
 /* A long sum: few columns at a time, each piece of it goes on with the partial sums of the one before. */
-static bool partial_in_parts(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
+RLX_SMALL static bool partial_in_parts(rlx_kernel_run *r, rlx_micro_partial_fn *f, const rlx_micro_partial *whole, size_t bytes)
 {
     double sums[RLX_PARTIAL_SUMS * 8];
     int64_t columns = whole->a_k == 1 ? 1 : (int64_t)(sizeof sums / RLX_PARTIAL_SUMS / bytes),

@@ -73,7 +73,7 @@ if [ "${RELAX_VARIANT:-release}" = release ]; then
         micro=$((micro + $(code_of "$archive" "$(basename "$part" .c).o")))
     done
     at_most "micro for all machines" "$micro" 46100
-    for set in baseline avx2 avx512 neon; do
+    for set in baseline avx2 avx512 amx neon; do
         bytes=$(code_of "$archive" "set_$set.o")
         at_most "instruction set $set" "$bytes" 60000
         micro=$((micro + bytes))
