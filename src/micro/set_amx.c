@@ -21,8 +21,8 @@
  *           16 turns
  * Where there are no more than 16 rows or columns the second ones are left out. */
 enum { TILES = 8, TILE_ROWS = 16, TILE_TURNS = 16, TILE_BYTES = 64, BLOCK_ROWS = 32, BLOCK_COLUMNS = 32 };
-/* Fewer rows are not worth it. */
-enum { LEAST_ROWS = 4 };
+/* To load and to release what tiles are like takes as long as 48 turns of the 8 rows that VNNI has at a time. */
+enum { LEAST_ROWS = 2, VNNI_ROWS = 8, LEAST_TURNS = 48 };
 
 /* Turns of both sides, as many as steps of tiles. Rows of a stay in the nearest cache for all panels of b, which pass by it. */
 typedef struct run {
@@ -46,16 +46,16 @@ typedef void add_products_fn(const block *t);
             const char *a = s->a, *b = s->b;                                     \
             for (int64_t n = s->steps; n > 0; n--) {                             \
                 _tile_stream_loadd(6, b, s->b_t);                                \
+                if (t->wide)                                                     \
+                    _tile_stream_loadd(7, b + TILE_BYTES, s->b_t);               \
                 _tile_loadd(4, a, t->a_i);                                       \
                 product(0, 4, 6);                                                \
+                if (t->wide)                                                     \
+                    product(1, 4, 7);                                            \
                 if (t->tall) {                                                   \
                     _tile_loadd(5, a + t->second, t->a_i);                       \
                     product(2, 5, 6);                                            \
-                }                                                                \
-                if (t->wide) {                                                   \
-                    _tile_stream_loadd(7, b + TILE_BYTES, s->b_t);               \
-                    product(1, 4, 7);                                            \
-                    if (t->tall)                                                 \
+                    if (t->wide)                                                 \
                         product(3, 5, 7);                                        \
                 }                                                                \
                 a += TILE_BYTES, b += TILE_TURNS * s->b_t;                       \
@@ -190,7 +190,8 @@ SET static void sum_groups(const rlx_micro_sum *r, const rlx_micro_groups *g)
 
 static bool is_for_tiles(const rlx_micro_sum *r)
 {
-    return r->rows >= LEAST_ROWS && r->turns >= TILE_TURNS && r->a_t == 4 && rlx_micro_is_in_fours(r) && may_use_tiles();
+    return r->rows >= LEAST_ROWS && r->turns >= TILE_TURNS && (r->rows + VNNI_ROWS - 1) / VNNI_ROWS >= LEAST_TURNS / r->turns &&
+           r->a_t == 4 && rlx_micro_is_in_fours(r) && may_use_tiles();
 }
 
 void rlx_micro_dot_amx(const rlx_micro_sum *r)

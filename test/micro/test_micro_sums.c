@@ -441,6 +441,28 @@ static void test_dot(void **state)
         fail_msg("no panels of columns that set %s knows", rlx_micro_find(NULL)->name);
 }
 
+/* Every number of rows, columns and turns up to 70: whole tiles of all sets, and all that is left of one. */
+static void test_dot_ends(void **state)
+{
+    fill(a_memory.bytes, a_memory.size, RLX_ELEM_U32, SMOOTH);
+    fill(b_memory.bytes, b_memory.size, RLX_ELEM_U32, SMOOTH);
+    for (int n = 0; n < 3 * 70 * rounds_of(1); n++)
+        for (int signs = 0; signs < 4; signs++) {
+            int64_t extents[3] = { 1 + below(70), 1 + below(70), 1 + below(70) };
+            extents[n % 3] = 1 + n / 3 % 70;
+            rlx_micro_sum s = random_fours();
+            s.rows = extents[0], s.columns = extents[1], s.turns = extents[2];
+            s.acc_i = s.columns + below(3);
+            s.b_t = (s.columns + 31) / 32 * 128 + 4 * below(2);
+            s.a_i = s.turns * 4 + below(70), s.a_t = 4;
+            s.fresh = once_in(2);
+            s.a_signed = signs & 1, s.b_signed = signs & 2;
+            try_dot(&s, "in fours");
+            try_dot_groups(&s);
+            try_dot_panels(&s);
+        }
+}
+
 static void test_reduce(void **state)
 {
     int rounds = rounds_of(15);
@@ -782,6 +804,7 @@ int main(void)
         cmocka_unit_test(test_contract),
         cmocka_unit_test(test_groups),
         cmocka_unit_test(test_dot),
+        cmocka_unit_test(test_dot_ends),
         cmocka_unit_test(test_reduce),
         cmocka_unit_test(test_partial),
         cmocka_unit_test(test_normalize),
