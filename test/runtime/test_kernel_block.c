@@ -585,13 +585,14 @@ static bool model(block *b)
 
 static int stop_soon(void *left) { return --*(int *)left < 0; }
 
-static bool run(block *b, const rlx_micro_set *set, unsigned char *const *data, rlx_fault *why)
+/* polls: those that let it go on */
+static bool run(block *b, const rlx_micro_set *set, unsigned char *const *data, int polls, rlx_fault *why)
 {
     rlx_kernel k = { .num_buffers = (uint32_t)b->num_buffers, .buffers = b->buffers, .names = "k" };
     rlx_kernel_view views[MOST_BUFFERS];
     rlx_kernel_env env;
     rlx_memory memory;
-    int left = 2;
+    int left = polls;
     rlx_memory_init(&memory, NULL, SIZE_MAX);
     rlx_kernel_env_init(&env, &memory);
     env.poll = stop_soon;
@@ -613,11 +614,11 @@ static void show(const block *b, uint64_t seed, const char *set)
                   (long long)b->count[1], (long long)b->count[2], b->fits);
 }
 
+static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
 static size_t compared, refused, sets_run;
 
 static void one_block(uint64_t seed)
 {
-    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
     block b;
     make(&b, seed);
     bool known = model(&b);
@@ -631,7 +632,7 @@ static void one_block(uint64_t seed)
             size_t bytes = (size_t)b.count[i] * b.buffers[i].bytes;
             data[i] = memcpy(malloc(bytes), b.data[i], bytes);
         }
-        bool ok = run(&b, set, data, &why);
+        bool ok = run(&b, set, data, 2, &why);
         sets_run++;
         /* the box of two digits may be larger than what is read of it */
         bool right = !known || ok == b.fits || (b.op == RLX_K_PACK && !ok);
@@ -661,8 +662,52 @@ static void random_blocks(void **state)
     assert_true(compared > sets_run / 10 && refused > sets_run / 4); /* of each set that this machine has */
 }
 
+/* Sums of bytes that are cut into several pieces: of rows, of panels of columns, of turns. */
+static void large_dots(void **state)
+{
+    static const struct { int64_t panels, rows, turns; } sizes[] = { { 3, 70, 700 }, { 1, 700, 300 }, { 5, 3, 9000 }, { 1, 2, 90000 } };
+    for (size_t n = 0; n < RLX_COUNT(sizes); n++)
+        for (int signs = 0; signs < 4; signs++) {
+            const int64_t panels = sizes[n].panels, rows = sizes[n].rows, turns = sizes[n].turns, wide = 32 * panels;
+            const enum rlx_kernel_elem elems[3] = { RLX_ELEM_I32, signs & 1 ? RLX_ELEM_I8 : RLX_ELEM_U8, signs & 2 ? RLX_ELEM_I8 : RLX_ELEM_U8 };
+            block b = { .seed = n + 1, .op = RLX_K_CONTRACT, .num_buffers = 3, .count = { rows * wide, rows * turns * 4, wide * turns * 4 } };
+            const int64_t x[] = { RLX_KERNEL_FROM_ZERO, 0, 0, 32, wide, 1, 1, 0, 0, 4 * turns, 0, 4, 1,
+                                  2, 0, 128 * turns, 0, 4, 128, 1, panels, rows, 32, turns, 4 };
+            memcpy(b.x, x, sizeof x);
+            for (int i = 0; i < 3; i++) {
+                b.buffers[i] = (rlx_kernel_buffer){ .elem = elems[i], .bytes = i ? 1 : 4 };
+                b.data[i] = malloc((size_t)b.count[i] * b.buffers[i].bytes);
+                for (int64_t k = 0; k < b.count[i] && i; k++)
+                    b.data[i][k] = (unsigned char)roll(&b, 256);
+            }
+            uint32_t *got = (uint32_t *)b.data[0], *want = malloc((size_t)b.count[0] * sizeof *want);
+            for (int64_t i = 0; i < rows; i++)
+                for (int64_t j = 0; j < wide; j++) {
+                    const unsigned char *p = b.data[1] + i * 4 * turns, *q = b.data[2] + (j / 32 * turns * 32 + j % 32) * 4;
+                    uint32_t sum = 0;
+                    for (int64_t k = 0; k < 4 * turns; k++) {
+                        unsigned char y = q[k / 4 * 128 + k % 4];
+                        sum += (uint32_t)((signs & 1 ? (int8_t)p[k] : p[k]) * (signs & 2 ? (int8_t)y : y));
+                    }
+                    want[i * wide + j] = sum;
+                }
+            for (size_t s = 0; s < RLX_COUNT(sets); s++) {
+                const rlx_micro_set *set = rlx_micro_find(sets[s]);
+                rlx_fault why = { 0 };
+                memset(got, 0x55, (size_t)b.count[0] * sizeof *got);
+                if (set && !run(&b, set, b.data, INT32_MAX, &why))
+                    fail_msg("%s: %s", set->name, why.text);
+                if (set && memcmp(got, want, (size_t)b.count[0] * sizeof *want) != 0)
+                    fail_msg("%s: %lld x %lld x %lld, signs %d", set->name, (long long)rows, (long long)wide, (long long)turns, signs);
+            }
+            for (int i = 0; i < 3; i++)
+                free(b.data[i]);
+            free(want);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(random_blocks) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(random_blocks), cmocka_unit_test(large_dots) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
