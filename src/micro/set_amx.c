@@ -12,26 +12,27 @@
 #define SET RLX_TARGET("amx-tile,amx-int8,avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c,bmi2")
 #define SET_LENDER rlx_micro_avx512vnni
 
-/*- A tile has up to 16 rows of 64 bytes. One of a has 16 turns of its rows; one of b 16 turns, of 16 columns; both are in memory
- * as they should. Four of them are sums:
+/*- A tile has up to 16 rows of 64 bytes. A tile of a is 16 turns of up to 16 rows, one of b 16 columns of 16 turns: both sides lie in
+ * memory as tiles want them. Four tiles are sums:
  *
  *                       b 6     b 7         32 columns
  *             a 4      acc 0   acc 1
  *             a 5      acc 2   acc 3
  *           16 turns
- * Where there are no more than 16 rows or columns the second ones are left out. */
-enum { TILES = 8, TILE_ROWS = 16, TILE_TURNS = 16, TILE_BYTES = 64, BLOCK_ROWS = 32, BLOCK_COLUMNS = 32 };
-/* To load and to release what tiles are like takes as long as 48 turns of the 8 rows that VNNI has at a time. */
+ * The second ones are left out where there are no more than 16 rows or columns. */
+enum { TILES = 8, TILE_ROWS = 16, TILE_COLUMNS = 16, TILE_TURNS = 16, TILE_BYTES = 64, BLOCK_ROWS = 32, BLOCK_COLUMNS = 32 };
+/* Configuring and releasing tiles takes as long as VNNI needs for 48 turns of the 8 rows that it has at a time. */
 enum { LEAST_ROWS = 2, VNNI_ROWS = 8, LEAST_TURNS = 48 };
 
-/* Turns of both sides, as many as steps of tiles. Rows of a stay in the nearest cache for all panels of b, which pass by it. */
+/* Steps of 16 turns. Rows of a stay in the nearest cache for all panels of columns; b is read once for them, so its loads say that it
+ * need not stay. */
 typedef struct run {
     const char *a, *b;
     int64_t b_t, steps;
 } run;
 
-/* The last turns that are no whole step: tiles of a begin so much earlier, those of b are a copy in which there is zero for the
- * turns that were there before. */
+/* Whole steps, and the last one, which is the last 16 turns: nothing behind a is read. Its b is a copy with zeros for turns that the
+ * whole steps had. */
 typedef struct block {
     run runs[2];
     int64_t a_i, second;       /* of a: from row to row, from the first tile to the second */
@@ -98,22 +99,22 @@ SET static void load_sums(const uint32_t *acc, int64_t step, int64_t second, boo
 {
     _tile_loadd(0, acc, step);
     if (wide)
-        _tile_loadd(1, acc + TILE_BYTES / 4, step);
+        _tile_loadd(1, acc + TILE_COLUMNS, step);
     if (tall)
         _tile_loadd(2, acc + second, step);
     if (tall && wide)
-        _tile_loadd(3, acc + second + TILE_BYTES / 4, step);
+        _tile_loadd(3, acc + second + TILE_COLUMNS, step);
 }
 
 SET static void store_sums(uint32_t *acc, int64_t step, int64_t second, bool tall, bool wide)
 {
     _tile_stored(0, acc, step);
     if (wide)
-        _tile_stored(1, acc + TILE_BYTES / 4, step);
+        _tile_stored(1, acc + TILE_COLUMNS, step);
     if (tall)
         _tile_stored(2, acc + second, step);
     if (tall && wide)
-        _tile_stored(3, acc + second + TILE_BYTES / 4, step);
+        _tile_stored(3, acc + second + TILE_COLUMNS, step);
 }
 
 /* Rows [row, row + rows), the first tile of which has `first`. */
@@ -126,12 +127,12 @@ SET static void sum_rows(const rlx_micro_sum *r, int64_t row, int64_t rows, int6
     t.runs[1] = (run){ .a = t.runs[0].a + 4 * (r->turns - TILE_TURNS), .b = last[0], .b_t = sizeof *last, .steps = left > 0 };
     for (int64_t j = 0; j < r->columns; j += BLOCK_COLUMNS) {
         const int64_t n = rlx_micro_less(r->columns - j, BLOCK_COLUMNS);
-        const bool whole = n % (TILE_BYTES / 4) == 0;
+        const bool whole = n % (TILE_COLUMNS) == 0;
         uint32_t *acc = (uint32_t *)r->acc + row * r->acc_i + j;
         t.runs[0].b = (const char *)r->b + 4 * j;
-        t.wide = n > TILE_BYTES / 4;
+        t.wide = n > TILE_COLUMNS;
         for (int64_t i = 0; i < rows; i++)
-            for (int64_t k = 0; k < n; k += TILE_BYTES / 4)
+            for (int64_t k = 0; k < n; k += TILE_COLUMNS)
                 RLX_PREFETCH(acc + i * r->acc_i + k);
         for (int64_t k = 0; k < left; k++)
             memcpy(last[TILE_TURNS - left + k], t.runs[0].b + (r->turns - left + k) * r->b_t, sizeof *last);
@@ -151,12 +152,12 @@ SET static void sum_rows(const rlx_micro_sum *r, int64_t row, int64_t rows, int6
     }
 }
 
-/* Linux lets a process use tiles that has asked for it, which is for all of its threads; from then on it wants larger alternate signal
- * stacks. So that is not done before there is something to compute. */
+/* Linux permits tiles to a process that asks, for all of its threads, and wants larger alternate signal stacks from then on (AT_MINSIGSTKSZ);
+ * where one is too small it refuses. Programs without products of bytes never ask. */
 static bool may_use_tiles(void)
 {
     enum { NOT_ASKED, GRANTED, REFUSED, ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    static atomic_int answer; /* threads that ask at a time get the same one */
+    static atomic_int answer; /* of the process, as the permission is; threads that ask at the same time get the same one */
     int known = atomic_load_explicit(&answer, memory_order_relaxed);
     if (known == NOT_ASKED) {
         known = syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 ? GRANTED : REFUSED;
