@@ -154,14 +154,15 @@ SET static void sum_rows(const rlx_micro_sum *r, int64_t row, int64_t rows, int6
 
 /* Linux permits tiles to a process that asks, for all of its threads, and wants larger alternate signal stacks from then on (AT_MINSIGSTKSZ);
  * where one is too small it refuses. Programs without products of bytes never ask. */
+enum { NOT_ASKED, GRANTED, REFUSED };
+static atomic_int tile_permission; /* of the process, as it is Linux's; threads that ask at the same time get the same answer */
 static bool may_use_tiles(void)
 {
-    enum { NOT_ASKED, GRANTED, REFUSED, ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
-    static atomic_int answer; /* of the process, as the permission is; threads that ask at the same time get the same one */
-    int known = atomic_load_explicit(&answer, memory_order_relaxed);
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    int known = atomic_load_explicit(&tile_permission, memory_order_relaxed);
     if (known == NOT_ASKED) {
         known = syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 ? GRANTED : REFUSED;
-        atomic_store_explicit(&answer, known, memory_order_relaxed);
+        atomic_store_explicit(&tile_permission, known, memory_order_relaxed);
     }
     return known == GRANTED;
 }
