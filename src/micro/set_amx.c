@@ -3,6 +3,7 @@
 #include "micro/micro_int.h"
 
 #if defined(RLX_AMX_SET)
+#include <errno.h>
 #include <immintrin.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -161,7 +162,9 @@ static bool may_use_tiles(void)
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
     int known = atomic_load_explicit(&tile_permission, memory_order_relaxed);
     if (known == NOT_ASKED) {
+        const int found = errno;
         known = syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 ? GRANTED : REFUSED;
+        errno = found;
         atomic_store_explicit(&tile_permission, known, memory_order_relaxed);
     }
     return known == GRANTED;
