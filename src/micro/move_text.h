@@ -4,13 +4,13 @@
 #define LANES u32_LANES
 
 /* d[k * d_step + l] = s[l * s_step + k] for l < lanes, k < steps, neither of them fewer than a square has: a vector of lanes by
- * four steps. The last squares cover some of those before once more. A few rows of d at a time are written from end to end, while lines of s stay
- * near. So many where lines of s do not stay: those an even number of lines apart fall on each other in the cache, and a thousand pages are too
+ * four steps. The last squares cover some of those before once more. Where a vector is a line a few rows of d at a time are written from end to
+ * end, while lines of s stay near. So many where lines of s do not stay: those an even number of lines apart fall on each other in the cache, and a thousand pages are too
  * many; or where rows of s are so short that they are read at once. */
 enum { AT_ONCE = 8, PAGES = 64, TWO_LINES = 32, MOST_NEAR = 1 << 20 };
 SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, int64_t s_step, int64_t lanes, int64_t steps)
 {
-    const int64_t rows = s_step % TWO_LINES && steps > PAGES && lanes <= MOST_NEAR / s_step ? AT_ONCE : PAGES;
+    const int64_t rows = SET_MASKS && s_step % TWO_LINES && steps > PAGES && lanes <= MOST_NEAR / s_step ? AT_ONCE : PAGES;
     for (int64_t first = 0, last; first < steps; first = last) {
         last = rlx_micro_less(steps, first + rows);
         for (int64_t l = 0; l < lanes; l += LANES) {
