@@ -85,6 +85,9 @@
                 OF(X, store_end)(acc + last, s[W - 1], end, n);                              \
         }                                                                                    \
     }
+/* Every second element is taken together with those between them, in whatever order; of steps that are an odd number one is taken twice. */
+#define IN_PAIRS_one 0
+#define IN_PAIRS_two PAIRS_two
 /* A vector of columns of four rows, so that none waits for itself alone. The last row is done again where there are fewer: all are read before
  * one is written. */
 #define ROW_BESIDE(by)                                                                             \
@@ -97,6 +100,8 @@
             column -= LANES - n, n = LANES;                                                        \
         const OF(X, TAIL_##by) tail = OF(X, FIRST_##by)(n);                                        \
         const OF(X, tail) end = OF(X, first)(n);                                                   \
+        const OF(X, pair) both = OF(X, first_both)(n);                                             \
+        (void)both, (void)tail, (void)a_next;                                                      \
         for (int64_t i = 0; i < r->rows; i += W) {                                                 \
             T *acc[W];                                                                             \
             const T *a[W];                                                                         \
@@ -110,12 +115,18 @@
                 s[w] = TURN_##by(X, OF(X, load_part)(acc[w], end));                                \
                 seen[w] = LOOK(s[w]);                                                              \
             }                                                                                      \
-            for (int64_t t = r->turns, at = 0; t > 0; t--, at += a_next)                           \
-                for (int64_t k = r->depth; k > 0; k--, at += a_k)                                  \
+            for (int64_t t = r->turns, at = 0; t > 0; t--, at += IN_PAIRS_##by ? r->a_t : a_next)  \
+                for (int64_t k = 0; k < r->depth; k += 1 + IN_PAIRS_##by, at += IN_PAIRS_##by ? 0 : a_k) \
                     RLX_UNROLL for (int w = 0; w < W; w++)                                         \
                     {                                                                              \
-                        VEC y = OF(X, GET_PART_##by)(a[w] + at, tail);                             \
-                        TAKE(s[w], seen[w], y);                                                    \
+                        if (IN_PAIRS_##by) {                                                       \
+                            VEC even, odd;                                                         \
+                            OF(X, both_part)(a[w] + at + rlx_micro_less(k, r->depth - 2), both, &even, &odd); \
+                            TAKE_BOTH(s[w], seen[w], even, odd);                                   \
+                        } else {                                                                   \
+                            VEC y = OF(X, GET_PART_##by)(a[w] + at, tail);                         \
+                            TAKE(s[w], seen[w], y);                                                \
+                        }                                                                          \
                     }                                                                              \
             RLX_UNROLL for (int w = 0; w < W; w++)                                                 \
                 OF(X, store_end)(acc[w], TURN_##by(X, SETTLE(s[w], seen[w])), end, n);             \
@@ -450,6 +461,12 @@ SET static void NAME(reduce)(const rlx_micro_sum *sum)
         return;
     }
 #if COMMON
+#if defined(SET_ROWS_BESIDE)
+    if (beside && r->a_j == 2 && PAIRS_two && (r->depth < 2 || r->a_k != 1)) {
+        SET_LENDER.reduce[RLX_KERNEL_REDUCE_MAX][RLX_ELEM_F32](sum);
+        return;
+    }
+#endif
     if (beside && r->a_j == 2) {
         NAME(rows_two)(r);
         return;

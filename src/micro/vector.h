@@ -571,7 +571,7 @@ typedef __mmask8 f64_seen;
     SET_INLINE X##_seen X##_see_max(X##_seen seen, X##_vec y) { return X##_see_min(seen, y); }           \
     SET_INLINE X##_seen X##_see_mins(X##_seen seen, X##_vec y, X##_vec z)                                \
     {                                                                                                    \
-        return X##_see_min(X##_see_min(seen, y), z);                                                     \
+        return _mm512_mask_cmp_##suffix##_mask(seen, y, z, _CMP_ORD_Q);                                  \
     }                                                                                                    \
     SET_INLINE X##_seen X##_see_maxs(X##_seen seen, X##_vec y, X##_vec z)                                \
     {                                                                                                    \
