@@ -65,7 +65,7 @@ RLX_SMALL SET static bool contract_groups(const rlx_micro_sum *sum, const rlx_mi
     rlx_micro_sum part = *sum;
     part.acc = (float *)sum->acc + whole, part.b = (const float *)sum->b + whole, part.columns = few;
     if (few == 0 || few > FEW || sum->b_j != 1 || !SET_LENDER.groups(&part, groups))
-        return contract_lanes(sum, groups);
+        return contract_lanes(sum, groups) || (sum->columns < f32_LANES && SET_LENDER.groups(sum, groups));
     for (int64_t j = 0; j < whole; j += NEAR)
         for (int64_t n = 0; n < groups->count; n++) {
             part.acc = (float *)sum->acc + n * groups->acc + j;
