@@ -549,11 +549,48 @@ SET static void NAME(windows_down)(const rlx_micro_sum *r)
 #endif
 
 #if COMMON
+/* Panels side by side: the sums of one alone would wait for themselves. */
+#if SET_PARTS
+enum { NAME(BESIDE) = 2 };
+SET static void NAME(panels_beside)(const rlx_micro_sum *r, int64_t i)
+{
+    enum { P = NAME(BESIDE), W = RLX_PANEL_COLUMNS / LANES };
+    const T *a = r->a, *b[P];
+    T *acc[P];
+    VEC s[P][W];
+    RLX_UNROLL for (int p = 0; p < P; p++)
+    {
+        acc[p] = (T *)r->acc + (i + p) * r->acc_i;
+        b[p] = (const T *)r->b + (i + p) * r->b_i;
+        RLX_UNROLL for (int w = 0; w < W; w++) s[p][w] = r->fresh ? (VEC){ 0 } : OF(X, load)(acc[p] + w * LANES);
+    }
+    for (int64_t t = 0; t < r->turns; t++) {
+        const T *x = a + t * r->a_t;
+        int64_t at = t * r->b_t;
+        for (int64_t k = r->depth; k > 0; k--, x += r->a_k, at += RLX_PANEL_COLUMNS) {
+            const VEC one = OF(X, fill)(*x);
+            RLX_UNROLL for (int p = 0; p < P; p++)
+            {
+                RLX_PREFETCH((uintptr_t)(b[p] + at) + AHEAD * sizeof(VEC) * W);
+                RLX_UNROLL for (int w = 0; w < W; w++) s[p][w] = SUM(one, OF(X, load)(b[p] + at + w * LANES), s[p][w]);
+            }
+        }
+    }
+    RLX_UNROLL for (int p = 0; p < P; p++)
+        RLX_UNROLL for (int w = 0; w < W; w++) OF(X, store)(acc[p] + w * LANES, s[p][w]);
+}
+#endif
+
 SET static void NAME(contract_panels)(const rlx_micro_sum *r)
 {
     rlx_micro_sum panel = *r;
     panel.rows = 1, panel.b_i = 0;
-    for (int64_t i = 0; i < r->rows; i++) {
+    int64_t i = 0;
+#if SET_PARTS
+    for (; i + NAME(BESIDE) <= r->rows; i += NAME(BESIDE))
+        NAME(panels_beside)(r, i);
+#endif
+    for (; i < r->rows; i++) {
         panel.acc = (T *)r->acc + i * r->acc_i;
         panel.b = (const T *)r->b + i * r->b_i;
         NAME(contract_tiles)(&panel);

@@ -15,6 +15,7 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 2, "convert_layout" },
     { 1, "split_zero_points" },
     { 1, "turn_pixels" },
+    { 2, "combine_split_matmul" },
     { 1, "fold_constant" },
     { 1, "dead_code_elimination" },
     { 0, "legalize_ops" },
