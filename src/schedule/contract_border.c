@@ -7,12 +7,14 @@
  *                                                                     else:
  *                                                                         for c, z:  S[.., z] = 0
  *
- * So what is beside the picture is filled once for the lines of a tile, and what is above and below it where a line needs that.
+ * So what is beside the picture is filled once for the lines of a tile, and what is above and below it where a line needs that. Lines that share no rows
+ * (strides, dilations) copy all of theirs, where they are long and of many channels.
  */
 #include "schedule/contract_int.h"
 
-/* Elements of a line: where it is shorter, copies of a few lines at once out of the picture are as fast. */
-enum { SHORTEST_LINE = 24 };
+/* Elements of a line: where it is shorter, copies of a few lines at once out of the picture are as fast; more so where lines share nothing, so
+ * that each copies all rows of its windows, and where there are few of each. */
+enum { SHORTEST_LINE = 24, SHORTEST_ALONE = 40, FEWEST_ALONE = 24 };
 
 /* ---- is it such a picture? ------------------------------------------------------------------ */
 
@@ -90,6 +92,14 @@ static bool take_nest(rlx_context *ctx, rlx_border *b, const rlx_stmt *nest)
     return !b->load && (first || s->value == b->fill); /* numbers that are alike are one node */
 }
 
+/* Rows of a window below each other. */
+static int64_t window_rows(const rlx_tiling *t)
+{
+    int64_t rows = 1;
+    (void)rlx_int_literal(rlx_tiling_extent(t, t->depth.at[t->depth.count - 2]), &rows);
+    return rows;
+}
+
 /* Where the strip of line 0 begins along its dimension, if that is a number. */
 static bool find_start(const rlx_tiling *t, const rlx_buffer *picture, int64_t *out)
 {
@@ -120,7 +130,8 @@ void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b)
              (b->low[d] == 0 && rlx_int_literal(b->picture->shape[d], &size) && size == b->count[d]);
     b->begin = b->low[t->strip.along] - start + t->strip.first;
     b->end = b->begin + b->count[t->strip.along];
-    b->is = ok && b->end - b->begin >= SHORTEST_LINE && b->begin >= 0 && b->end <= t->strip.length && b->begin < b->end;
+    const int64_t length = b->end - b->begin, windows = t->strip.rows / window_rows(t);
+    b->is = ok && (t->strip.lines > 1 ? length >= SHORTEST_LINE : length >= SHORTEST_ALONE && windows >= FEWEST_ALONE) && b->begin >= 0 && b->end <= t->strip.length && b->begin < b->end;
 }
 
 /* ---- what strips are filled with ------------------------------------------------------------ */
@@ -220,7 +231,7 @@ static const rlx_stmt *copy_row(const rlx_tiling *t, const rlx_border *b, rlx_st
 const rlx_stmt *rlx_copy_inside(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t first, int64_t count)
 {
     const rlx_stmt *all = NULL, *row;
-    for (int64_t v = first; v < first + count; v++) {
+    for (int64_t v = first; v < first + (count ? count : window_rows(t)); v++) {
         if (!(row = copy_row(t, b, line, v)))
             return NULL;
         all = all ? rlx_sched_both(t->ctx, all, rlx_copy_fresh(t->ctx, row), t->place) : row;

@@ -98,15 +98,14 @@ static int window_dimension(const rlx_tiling *t, const rlx_plan_access *a, int p
     return found;
 }
 
-/* Rows of a window, if they are lines of the picture below each other as windows are; 0: they are not. *along: the dimension. */
+/* Rows of a window, if they are lines of the picture below each other as windows are; 0: they are not. *along: the dimension that they lie along,
+ * -1: it is not known, or they are not so many. */
 static int64_t rows_down(const rlx_tiling *t, const rlx_side *side, int *along)
 {
-    int64_t stride, apart, rows;
+    int64_t stride, apart, rows = 0;
     const int v = t->depth.count < 3 ? -1 : t->depth.at[t->depth.count - 2];
-    return v >= 0 && (*along = window_dimension(t, side->access, side->lanes.at[0], v, &stride, &apart)) >= 0 && stride == apart &&
-                   literal_extent(t, v, &rows)
-               ? rows
-               : 0;
+    *along = v >= 0 && literal_extent(t, v, &rows) ? window_dimension(t, side->access, side->lanes.at[0], v, &stride, &apart) : -1;
+    return *along >= 0 && stride == apart ? rows : 0;
 }
 
 /* The strip under the windows of a row of the picture, lanes of that side. False: they are no such windows, or it is too long. */
