@@ -37,6 +37,8 @@
 #include "schedule/contract_int.h"
 
 enum {
+    SHORTEST_PART = 48,         /* columns of a single line that are a line of their own */
+    LONGEST_PART = 256,
     MOST_COLUMNS = 512,         /* of a row, which is a tile: longer ones are cut, for caches and threads */
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
     FEW_ROWS = 8,               /* of a strip that need not be copied to be near */
@@ -108,25 +110,34 @@ static int64_t rows_down(const rlx_tiling *t, const rlx_side *side, int *along)
     return *along >= 0 && stride == apart ? rows : 0;
 }
 
-/* The strip under the windows of a row of the picture, lanes of that side. False: they are no such windows, or it is too long. */
-static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out)
+/* The strip under `width` windows of a row of the picture, lanes of that side. False: they are no such windows, or it is too long. */
+static bool find_line(const rlx_tiling *t, const rlx_side *side, int64_t width, rlx_strip *out)
 {
     const rlx_plan_access *a = side->access;
     const int x = rlx_last_digit(&side->lanes), u = rlx_last_digit(&t->depth);
-    int64_t width, steps, all, stride = 0, apart = 0, last;
-    if (t->dot || t->depth.count < 2 || side->lanes.count != 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 ||
-        rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32)
+    int64_t steps, all, stride = 0, apart = 0, last;
+    if (t->dot || t->depth.count < 2 || rlx_as_buffer(a->buffer)->dtype != RELAX_FLOAT32 || rlx_as_buffer(t->acc->buffer)->dtype != RELAX_FLOAT32)
         return false;
     const int along = window_dimension(t, a, x, u, &stride, &apart);
-    if (along < 0 || apart < -MOST_ELEMENTS || !literal_extent(t, x, &width) || !literal_extent(t, u, &steps) || steps < 2 ||
+    if (along < 0 || apart < -MOST_ELEMENTS || !literal_extent(t, u, &steps) || steps < 2 ||
         side->lanes.extent->kind != RLX_NODE_INT_IMM || !rlx_int_literal(t->depth.extent, &all) || all > RLX_SINGLE_DEPTH ||
         width > MOST_COLUMNS || apart > MOST_ELEMENTS || stride > MOST_ELEMENTS)
         return false;
     last = (width - 1) * stride + (steps - 1) * (apart < 0 ? -apart : apart);
     *out = (rlx_strip){ .along = along, .width = width, .stride = stride, .steps = steps, .apart = apart,
                         .first = apart < 0 ? (steps - 1) * -apart : 0, .rows = all / steps, .length = last + 1, .lines = 1 };
-    out->down = rows_down(t, side, &out->dimension_down);
+    out->dimension_down = -1;
     return last < MOST_ELEMENTS / out->rows;
+}
+
+/* Likewise of all of a row. */
+static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out)
+{
+    int64_t width;
+    if (side->lanes.count != 2 || !literal_extent(t, rlx_last_digit(&side->lanes), &width) || !find_line(t, side, width, out))
+        return false;
+    out->down = rows_down(t, side, &out->dimension_down);
+    return true;
 }
 
 /* Is one vector of lines left over, which alone is loaded as often as it is multiplied, and are rows whole panels? */
@@ -146,15 +157,38 @@ static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t ro
            s->rows + 2 * rows < (s->stride > 1 ? s->rows * s->steps * 5 / 4 + BEGINNING : s->rows * s->steps);
 }
 
+/* Are strips of use for so many rows? */
+static bool is_strip_worth_it(const rlx_tiling *t, bool begins, int64_t rows, rlx_strip *s)
+{
+    s->turned = begins && is_worth_turning(t, s, rows);
+    return s->turned || (s->stride == 1 && is_worth_it(s->width, rows));
+}
+
+/* Parts of a single line, alike, as lines: as long as may be, whole vectors if there are such. */
+static bool find_parts(const rlx_tiling *t, bool begins, int64_t rows, rlx_strip *out)
+{
+    int64_t whole, best = 0;
+    if (t->column.lanes.count != 1 || !literal_extent(t, t->column.lanes.at[0], &whole))
+        return false;
+    for (int64_t width = SHORTEST_PART; width <= LONGEST_PART && width <= whole / 2; width++) {
+        const int64_t fits = width % WIDEST_VECTOR == 0 ? 3 : width % VECTOR == 0 ? 2 : 1;
+        rlx_strip s;
+        if (whole % width == 0 && fits >= best && find_line(t, &t->column, width, &s) && is_strip_worth_it(t, begins, rows, &s) &&
+            (s.turned || fits == 3)) {
+            best = fits;
+            *out = s;
+        }
+    }
+    return best > 0;
+}
+
 bool rlx_choose_strips(rlx_tiling *t, bool begins)
 {
     rlx_strip s;
     int64_t rows;
-    if (!find_strip(t, &t->column, &s) || s.along + 1 != (int)t->column.access->num_indices ||
-        !rlx_int_literal(t->row.lanes.extent, &rows))
-        return false;
-    s.turned = begins && is_worth_turning(t, &s, rows);
-    if (!s.turned && (s.stride != 1 || !is_worth_it(s.width, rows)))
+    if (!rlx_int_literal(t->row.lanes.extent, &rows) ||
+        !(find_strip(t, &t->column, &s) ? is_strip_worth_it(t, begins, rows, &s) : find_parts(t, begins, rows, &s)) ||
+        s.along + 1 != (int)t->column.access->num_indices)
         return false;
     t->strip = s;
     return true;
@@ -225,6 +259,13 @@ const rlx_buffer *rlx_turned_sums(const rlx_tiling *t)
     return name ? rlx_buffer_new(t->ctx, name, RELAX_FLOAT32, shape, 2, NULL, t->place) : NULL;
 }
 
+/* Are lines parts of a single one? Then this is the place of window x of one of them. */
+static bool is_cut(const rlx_tiling *t) { return rlx_strip_side(t)->lanes.count == 1; }
+static const rlx_prim *place_in_line(const rlx_tiling *t, rlx_strip_line line, const rlx_prim *x)
+{
+    return rlx_fold_add(t->ctx, rlx_fold_mul(t->ctx, line.y, rlx_int64(t->ctx, t->strip.width)), x);
+}
+
 const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, rlx_strip_line line, int64_t first, int64_t count)
 {
     rlx_context *ctx = t->ctx;
@@ -236,6 +277,8 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, rlx_strip_line line, int6
     const rlx_prim *at[2] = { rlx_int64(ctx, 0), x.var }, *from[RLX_TIR_MAX_DIMS];
     const int depth = t->depth.count - 1;
     groups[0].each[0] = line.y, groups[0].each[1] = rlx_int64(ctx, 0);
+    if (is_cut(t))
+        groups[0].each[0] = place_in_line(t, line, rlx_int64(ctx, 0));
     for (int i = 0; i < depth; i++) {
         const char name[3] = { 'd', (char)('0' + i), 0 };
         const rlx_prim *extent = rlx_tiling_extent(t, t->depth.at[i]);
@@ -295,6 +338,8 @@ const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, cons
     const rlx_side *side = rlx_strip_side(t);
     const rlx_buffer *picture = t->strip.whole ? side->buffer : rlx_as_buffer(side->access->buffer);
     rlx_lane_group groups[2] = { { .d = &side->lanes, .each = { line.y, x } }, { .d = &t->depth, .each = { k, u } } };
+    if (!t->strip.whole && is_cut(t))
+        groups[0].each[0] = place_in_line(t, line, x);
     if (t->strip.whole) { /* a view in which lanes are one index, and steps are */
         groups[0] = rlx_lanes_at(t, side, false, x);
         groups[1] = (rlx_lane_group){ .d = &t->depth, .position = k };

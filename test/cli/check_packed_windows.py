@@ -66,11 +66,14 @@ class Program:
         groups = pick.choice([1, 1, 1, 1, 2, 4])
         most = {1: 70, 2: 20, 3: 7}[n]
         size = [pick.choice([1, 4, 7, 8, 9, 10, 14, 16, pick.randint(1, most)]) if n < 3 else pick.randint(2, most) for _ in range(n)]
+        if n < 3 and pick.random() < 0.25:     # lines so long that they are cut, or strips of them come without a picture
+            size[-1] = pick.choice([96, 120, 128, 200, 240, 500]) if n == 1 else pick.randint(40, 70)
+            size[:-1] = [min(s, 6) for s in size[:-1]]
         channels = groups * pick.choice([1, 3, 8, 16, 40])
         out = groups * pick.choice([1, 8, 16, 24, 32, 48, 64, 80, 96, pick.randint(1, 40)])
         if pick.random() < 0.2:     # a window for each channel
-            groups = channels = out = pick.choice([8, 24, 32, 40])
-        kernel = [pick.choice([1, 1, 3, 3, 3, 2, 5]) for _ in range(n)]
+            groups = channels = out = pick.choice([8, 12, 24, 32, 40])
+        kernel = [pick.choice([1, 1, 3, 3, 3, 2, 5] if n > 1 else [1, 3, 3, 2, 5, 7, 9]) for _ in range(n)]
         stride, dilation = [pick.choice([1, 1, 1, 2, 3]) for _ in range(n)], [pick.choice([1, 1, 1, 2]) for _ in range(n)]
         before, after = ([pick.randint(0, k // 2) for k in kernel] for _ in range(2))
         for i in range(n):
