@@ -1,12 +1,6 @@
 /* convert_linear.c: products of matrices. */
 #include "onnx/onnx_int.h"
 
-RLX_ONNX_CONVERTER(convert_matmul)
-{
-    return rlx_onnx_output(c, 0,
-                           rlx_onnx_call2(c, "matmul", rlx_onnx_input(c, 0), rlx_onnx_input(c, 1)));
-}
-
 /* The last two axes exchanged. */
 static const rlx_expr *transposed(rlx_onnx_conv *c, const rlx_expr *x)
 {
@@ -19,6 +13,30 @@ static const rlx_expr *transposed(rlx_onnx_conv *c, const rlx_expr *x)
     return rlx_onnx_transpose(c, x, perm, (size_t)n);
 }
 
+/* The product of operands that were dequantised, by their bytes; right transposed if asked for. NULL: they are none, or it failed. */
+static const rlx_expr *product_of_bytes(rlx_onnx_conv *c, bool turned)
+{
+    rlx_onnx_quantized pair[2];
+    const rlx_expr *b = rlx_onnx_has(c, 1) ? rlx_onnx_input(c, 1) : NULL;
+    const int n = b && rlx_onnx_has_rank(c, b) ? rlx_onnx_rank(c, b) : 0;
+    int64_t steps;
+    if (n < 2 || !rlx_onnx_static_dim(c, b, (size_t)(turned ? n - 1 : n - 2), &steps) ||
+        !rlx_onnx_quantized_pair(c, turned ? n - 2 : n - 1, steps, pair))
+        return NULL;
+    b = rlx_onnx_centred(c, &pair[1]);
+    const rlx_expr *y = rlx_onnx_call2(c, "matmul", rlx_onnx_centred(c, &pair[0]), turned ? transposed(c, b) : b);
+    return rlx_onnx_rescaled(c, y, pair, 0);
+}
+
+RLX_ONNX_CONVERTER(convert_matmul)
+{
+    const rlx_expr *y = product_of_bytes(c, false);
+    if (y || c->failed)
+        return rlx_onnx_output(c, 0, y);
+    return rlx_onnx_output(c, 0,
+                           rlx_onnx_call2(c, "matmul", rlx_onnx_input(c, 0), rlx_onnx_input(c, 1)));
+}
+
 static const rlx_expr *scaled(rlx_onnx_conv *c, const rlx_expr *x, double factor)
 {
     if (factor == 1 || !x)
@@ -26,12 +44,16 @@ static const rlx_expr *scaled(rlx_onnx_conv *c, const rlx_expr *x, double factor
     return rlx_onnx_call2(c, "multiply", x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), factor));
 }
 
+static const rlx_expr *with_bias(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *bias, double beta)
+{
+    return bias ? rlx_onnx_call2(c, "add", y, scaled(c, bias, beta)) : y;
+}
+
 /* Factors of integers that are none themselves need floats in between. */
 static const rlx_expr *gemm_in(rlx_onnx_conv *c, const rlx_expr *a, const rlx_expr *b,
                                const rlx_expr *bias, double alpha, double beta)
 {
-    const rlx_expr *y = scaled(c, rlx_onnx_call2(c, "matmul", a, b), alpha);
-    return bias ? rlx_onnx_call2(c, "add", y, scaled(c, bias, beta)) : y;
+    return with_bias(c, scaled(c, rlx_onnx_call2(c, "matmul", a, b), alpha), bias, beta);
 }
 
 RLX_ONNX_CONVERTER(convert_gemm)
@@ -42,6 +64,9 @@ RLX_ONNX_CONVERTER(convert_gemm)
     rlx_dtype t = rlx_onnx_dtype_of(c, a);
     if (!a || !b || c->failed)
         return false;
+    const rlx_expr *of_bytes = alpha == 1 && !rlx_onnx_int(c, "transA", 0) ? product_of_bytes(c, rlx_onnx_int(c, "transB", 0) != 0) : NULL;
+    if (of_bytes || c->failed)
+        return rlx_onnx_output(c, 0, with_bias(c, of_bytes, beta == 0 ? NULL : bias, beta));
     if (rlx_onnx_int(c, "transA", 0))
         a = transposed(c, a);
     if (rlx_onnx_int(c, "transB", 0))

@@ -145,6 +145,20 @@ static const rlx_expr *convolve(rlx_onnx_conv *c, const window *w, const rlx_exp
                          rlx_onnx_int(c, "group", 1), w->layout, w->weights, out);
 }
 
+/* The convolution of operands that were dequantised, by their bytes; NULL: they are none, or it failed. */
+static const rlx_expr *convolve_bytes(rlx_onnx_conv *c, const window *w, const rlx_expr *weight)
+{
+    rlx_onnx_quantized pair[2];
+    int64_t steps = 1, size;
+    for (size_t i = 1; i < w->n + 2; i++)
+        if (!rlx_onnx_static_dim(c, weight, i, &size) || RLX_MUL_OVERFLOWS(steps, size, &steps))
+            return NULL;
+    if (!rlx_onnx_quantized_pair(c, 0, steps, pair))
+        return NULL;
+    const rlx_expr *y = convolve(c, w, rlx_onnx_centred(c, &pair[0]), rlx_onnx_centred(c, &pair[1]), RELAX_INT32);
+    return rlx_onnx_rescaled(c, y, pair, w->n);
+}
+
 RLX_ONNX_CONVERTER(convert_conv)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *weight = rlx_onnx_input(c, 1);
@@ -152,7 +166,9 @@ RLX_ONNX_CONVERTER(convert_conv)
     x = weight ? rlx_onnx_of_rank(c, x, rlx_onnx_rank(c, weight)) : NULL;
     if (!weight || !read_window(c, x, weight, &w))
         return false;
-    const rlx_expr *y = convolve(c, &w, x, weight, RELAX_VOID);
+    const rlx_expr *y = convolve_bytes(c, &w, weight);
+    if (!y && !c->failed)
+        y = convolve(c, &w, x, weight, RELAX_VOID);
     if (rlx_onnx_has(c, 2))
         y = with_bias(c, y, rlx_onnx_input(c, 2), w.n);
     if (strcmp(c->row->argument, "fused") == 0) {

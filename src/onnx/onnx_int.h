@@ -15,6 +15,13 @@
 
 typedef struct rlx_importer rlx_importer;
 
+/* Bytes with scales and zero points that a float32 was made of. */
+typedef struct rlx_onnx_quantized {
+    const rlx_expr *x, *scale;               /* scale: one, or one for each place of the axis */
+    const rlx_expr *zero;                    /* broadcasts against x; NULL: all 0 */
+    int64_t axis;                            /* -1: there is one scale */
+} rlx_onnx_quantized;
+
 /* A value of the graph. One of expr, tensor, ints, items says what it is; expr is made of the others when
  * it is asked for, so that what only decides sizes leaves nothing behind. */
 typedef struct rlx_onnx_value {
@@ -29,6 +36,7 @@ typedef struct rlx_onnx_value {
     struct rlx_onnx_value *const *items; size_t num_items;
     bool is_sequence, is_optional;
     uint8_t narrow;                          /* element type that has no dtype (narrow.c), else 0 */
+    const rlx_onnx_quantized *quantized;     /* what expr was made of; NULL: no such thing */
     bool failed;                             /* reported; what uses it is silent */
     uint64_t depends;                        /* on which small inputs of the graph, by number */
     unsigned level;                          /* of branches and functions in which it was made */
@@ -342,6 +350,14 @@ RLX_INLINE void *rlx_onnx_array(rlx_onnx_conv *c, size_t count, size_t size)
 
 /* y rounded and shifted by a zero point, in the dtype of that (convert_quant.c) */
 const rlx_expr *rlx_onnx_requantize(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *zero);
+
+/* Are operands 0 and 1 dequantised bytes, the left one with one scale, the right one with one or one for each place of `axis`, whose
+ * products, summed up `steps` at a time, fit int32? Then `pair` is what they were made of. (convert_quant.c) */
+bool rlx_onnx_quantized_pair(rlx_onnx_conv *c, int64_t axis, int64_t steps, rlx_onnx_quantized pair[2]);
+/* x - zero, as int32 */
+const rlx_expr *rlx_onnx_centred(rlx_onnx_conv *c, const rlx_onnx_quantized *q);
+/* A product of centred integers as float32; so many axes are behind the one that the scales of the right operand are along. */
+const rlx_expr *rlx_onnx_rescaled(rlx_onnx_conv *c, const rlx_expr *y, const rlx_onnx_quantized pair[2], size_t behind);
 
 /* x filled at its ends, amounts before and after each axis in turn, none below 0 (convert_shape.c) */
 const rlx_expr *rlx_onnx_pad_with(rlx_onnx_conv *c, const rlx_expr *x, const rlx_onnx_ints *pads,
