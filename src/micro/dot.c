@@ -99,13 +99,15 @@ RLX_NOINLINE static void pack_bytes(const run *r, int64_t from, int64_t first, i
 
 static void pack_run(const run *r)
 {
-    int64_t whole = r->count / 4, beside = r->stride == 1 ? r->lanes & -16 : 0;
+    int64_t whole = r->count / 4, beside = r->stride == 1 && r->lanes >= 16 ? r->lanes : 0;
     if (r->step == 1)
         pack_words(r, whole);
     else {
         for (int64_t q = 0; q < whole && beside; q++)
-            for (int64_t l = 0; l < beside; l += 16)
-                zip_16(r->d + q * r->d_step + l, r->s + 4 * q * r->step + l, r->step);
+            for (int64_t l = 0; l < beside; l += 16) {
+                int64_t at = rlx_micro_less(l, beside - 16); /* the last sixteen end where the run does */
+                zip_16(r->d + q * r->d_step + at, r->s + 4 * q * r->step + at, r->step);
+            }
         pack_bytes(r, beside, 0, whole);
     }
     pack_bytes(r, 0, whole, (r->count + 3) / 4);

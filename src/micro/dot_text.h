@@ -229,44 +229,59 @@ SET static void dot(const rlx_micro_sum *r)
 }
 
 #else
+enum { DOT_AHEAD = 1024 }; /* bytes that a row alone asks for before it needs them */
 typedef void dot_tile_fn(const rlx_micro_sum *r, int64_t row, int64_t column, u32_vec (*sums)[2]);
 
-/* Sums of R rows; those that the last ones lack are the last row again. */
-#define DOT_TILE(name, R, WAY)                                                                     \
-    WAY##_SET static void name##_##WAY(const rlx_micro_sum *r, int64_t row, int64_t column,        \
-                                       u32_vec (*sums)[2])                                         \
-    {                                                                                              \
-        const char *a[R], *b = (const char *)r->b + 4 * column;                                    \
-        u32_vec of_a = u32_load(WAY##_of_a(r)), of_b = u32_load(WAY##_of_b(r)), s[R][2],           \
-                off[2] = { { 0 } };                                                                \
-        (void)of_a, (void)of_b;                                                                    \
-        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
-        {                                                                                          \
-            a[i] = i ? a[i - 1] + (row + i < r->rows ? r->a_i : 0)                                 \
-                     : (const char *)r->a + row * r->a_i;                                          \
-            s[i][0] = s[i][1] = (u32_vec){ 0 };                                                    \
-        }                                                                                          \
-        for (int64_t t = r->turns, at = 0; t > 0; t--, at += r->a_t, b += r->b_t) {                \
-            WAY##_fours y[2];                                                                      \
-            RLX_UNROLL for (int w = 0; w < 2; w++)                                                 \
-            {                                                                                      \
-                y[w] = WAY##_b(u32_of_bytes((const char *)b + w * SET_BYTES), of_b);               \
-                off[w] = WAY##_off(of_a, y[w], off[w]);                                            \
-            }                                                                                      \
-            RLX_UNROLL for (int i = 0; i < R; i++)                                                 \
-            {                                                                                      \
-                uint32_t word;                                                                     \
-                memcpy(&word, a[i] + at, sizeof word);                                             \
-                WAY##_fours x = WAY##_a(u32_fill(word), of_a);                                     \
-                RLX_UNROLL for (int w = 0; w < 2; w++)                                             \
-                    s[i][w] = WAY##_sum(x, y[w], s[i][w]);                                         \
-            }                                                                                      \
-        }                                                                                          \
-        RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
-        {                                                                                          \
-            sums[i][0] = s[i][0] - off[0];                                                         \
-            sums[i][1] = s[i][1] - off[1];                                                         \
-        }                                                                                          \
+/* What a step adds to sums of R rows, and where the next one is. */
+#define DOT_STEP(R, WAY, s, off)                                                                  \
+    {                                                                                             \
+        WAY##_fours y[2];                                                                         \
+        RLX_UNROLL for (int w = 0; w < 2; w++)                                                    \
+        {                                                                                         \
+            y[w] = WAY##_b(u32_of_bytes((const char *)b + w * SET_BYTES), of_b);                  \
+            if (R == 1) {                                                                         \
+                RLX_IN_REGISTER(y[w]);                                                            \
+                RLX_PREFETCH(b + w * SET_BYTES + DOT_AHEAD);                                      \
+            }                                                                                     \
+            off[w] = WAY##_off(of_a, y[w], off[w]);                                               \
+        }                                                                                         \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                    \
+        {                                                                                         \
+            uint32_t word;                                                                        \
+            memcpy(&word, a[i] + at, sizeof word);                                                \
+            WAY##_fours x = WAY##_a(u32_fill(word), of_a);                                        \
+            RLX_UNROLL for (int w = 0; w < 2; w++)                                                \
+                s[i][w] = WAY##_sum(x, y[w], s[i][w]);                                            \
+        }                                                                                         \
+        at += r->a_t, b += r->b_t;                                                                \
+    }
+
+/* Sums of R rows; those that the last ones lack are the last row again. A row alone has two sums of each column, as one would wait for
+ * itself, and comes from afar. */
+#define DOT_TILE(name, R, WAY)                                                                    \
+    WAY##_SET static void name##_##WAY(const rlx_micro_sum *r, int64_t row, int64_t column,       \
+                                       u32_vec (*sums)[2])                                        \
+    {                                                                                             \
+        const char *a[R], *b = (const char *)r->b + 4 * column;                                   \
+        u32_vec of_a = u32_load(WAY##_of_a(r, R)), of_b = u32_load(WAY##_of_b(r, R)), s[R][2], more[R][2], \
+                off[2] = { { 0 } }, more_off[2] = { { 0 } };                                      \
+        (void)of_a, (void)of_b;                                                                   \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                    \
+        {                                                                                         \
+            a[i] = i ? a[i - 1] + (row + i < r->rows ? r->a_i : 0)                                \
+                     : (const char *)r->a + row * r->a_i;                                         \
+            s[i][0] = s[i][1] = more[i][0] = more[i][1] = (u32_vec){ 0 };                         \
+        }                                                                                         \
+        for (int64_t t = r->turns, at = 0; t > 0; t--) {                                          \
+            if (R == 1 && t > 1) {                                                                \
+                DOT_STEP(R, WAY, more, more_off)                                                  \
+                t--;                                                                              \
+            }                                                                                     \
+            DOT_STEP(R, WAY, s, off)                                                              \
+        }                                                                                         \
+        RLX_UNROLL for (int i = 0; i < R; i++)                                                    \
+            RLX_UNROLL for (int w = 0; w < 2; w++)                                                \
+                sums[i][w] = R == 1 ? s[i][w] + more[i][w] - (off[w] + more_off[w]) : s[i][w] - off[w]; \
     }
 
 SET static void dot_tiles(const rlx_micro_sum *r, dot_tile_fn *tile, int64_t height, dot_tile_fn *row)
@@ -288,7 +303,7 @@ SET static bool is_off(const rlx_micro_sum *r)
 }
 
 #define signed_SET SET_DOT
-#define signed_of_a(r) sign_bits[0]
+#define signed_of_a(r, R) sign_bits[0]
 #define signed_of_b signed_of_a
 #define signed_a(v, of_a) (v)
 #define signed_b(v, of_b) (v)
@@ -301,12 +316,12 @@ DOT_TILE(tile, DOT_ROWS, signed)
 #define unsigned_of_b signed_of_a
 #define unsigned_a signed_a
 #define unsigned_b signed_b
-#define unsigned_off signed_off
+#define unsigned_off(of_a, b, c) (c)
 #define unsigned_sum u8_dot
 DOT_TILE(tile, DOT_ROWS, unsigned)
 
 #define signed_off_SET SET_DOT
-#define signed_off_of_a(r) sign_bits[is_off(r)]
+#define signed_off_of_a(r, R) sign_bits[(R) > 1 || is_off(r)] /* rows alone have no other way */
 #define signed_off_of_b signed_of_a
 #define signed_off_a(v, of_a) ((v) ^ (of_a))
 #define signed_off_b signed_b
@@ -339,3 +354,4 @@ SET static void dot(const rlx_micro_sum *r)
 #undef HALF_OF_16
 #undef ALL_16
 #undef DOT_TILE
+#undef DOT_STEP
