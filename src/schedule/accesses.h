@@ -38,7 +38,7 @@ bool rlx_may_go_first(rlx_context *ctx, const rlx_order *o, const rlx_stmt *s);
 /* `body` without sequences that stand directly in others, and without loops around them that surely run once; temporaries of
  * either are those of the sequence around. NULL: out of memory. */
 const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body);
-/* Single loops that hang on nothing in front of them come first: what they compute for each row or column is there before
+/* Numbers and single loops that hang on nothing in front of them come first: what they compute for each row or column is there before
  * a sum whose elements want it. False: out of memory. */
 bool rlx_move_short_nests(rlx_context *ctx, const rlx_stmt **stmts, size_t count);
 

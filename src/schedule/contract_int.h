@@ -7,6 +7,7 @@
 enum {
     RLX_DEPTH_TILE = 512, RLX_COLUMN_TILE = 128, RLX_ROW_TILE = 128,
     RLX_SINGLE_DEPTH = 4096,    /* where each panel of columns, or strip, serves all rows: weights are read as they lie */
+    RLX_LOW_ROWS = 32, RLX_LOW_COLUMNS = 1024,
     RLX_COLUMN_PANEL = 32, RLX_ROW_PANEL = 8,
     RLX_FOUR = 4,               /* steps of bytes beside each other */
     RLX_MAX_DEPTH = 4

@@ -103,11 +103,13 @@ const rlx_stmt *rlx_flatten_sequences(rlx_context *ctx, const rlx_stmt *body)
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* A single loop that computes something: what sums begin with stays with them. */
+/* A number, or a single loop, that is computed: what sums begin with stays with them. */
 static bool is_short(const rlx_stmt *s)
 {
-    const rlx_for_stmt *f = rlx_as_for_stmt(s);
-    const rlx_buffer_store *store = f ? rlx_as_buffer_store(f->body) : NULL;
+    size_t loops = 0;
+    for (const rlx_for_stmt *f; (f = rlx_as_for_stmt(s)) != NULL; s = f->body)
+        loops += !rlx_is_int_value(f->extent, 1);
+    const rlx_buffer_store *store = loops <= 1 ? rlx_as_buffer_store(s) : NULL;
     return store && store->value->kind != RLX_NODE_FLOAT_IMM && store->value->kind != RLX_NODE_INT_IMM;
 }
 
@@ -119,8 +121,8 @@ bool rlx_move_short_nests(rlx_context *ctx, const rlx_stmt **stmts, size_t count
     bool ok = rest != NULL;
     rlx_ptrmap_init(&passed.last_store, &ctx->memory);
     rlx_ptrmap_init(&passed.last_load, &ctx->memory);
-    /* a statement that is no loop may check what nests behind it rely on */
-    for (; i < count && ok && stmts[i]->kind == RLX_NODE_FOR; i++) {
+    /* other statements may check what nests behind them rely on */
+    for (; i < count && ok && (stmts[i]->kind == RLX_NODE_FOR || stmts[i]->kind == RLX_NODE_BUFFER_STORE); i++) {
         if (is_short(stmts[i]) && rlx_may_go_first(ctx, &passed, stmts[i])) {
             stmts[first++] = stmts[i];
             continue;

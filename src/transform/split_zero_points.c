@@ -20,7 +20,8 @@
 enum {
     MOST_AXES = 5,               /* of a convolution */
     FEW_CHANNELS = 8,            /* of a group; fewer have no tiles */
-    EXACT_IN_FLOAT = 1 << 24
+    EXACT_IN_FLOAT = 1 << 24,
+    MOST_ONES = 1 << 20          /* bytes of a constant */
 };
 
 typedef struct splitting {
@@ -85,13 +86,13 @@ static const rlx_expr *make(product *p, const char *op, const char *format, ...)
     return e;
 }
 
-/* y (a call) less products. */
+/* y (a call, or a variable if there are products) less products. */
 typedef struct term { const rlx_expr *a, *b; } term;
 
 static const rlx_expr *less_products(product *p, const rlx_expr *y, const term *terms, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        y = value(p, "subtract", "x x", bind(p, y), make(p, "multiply", "x x", terms[i].a, terms[i].b));
+        y = value(p, "subtract", "x x", rlx_as_var(y) ? y : bind(p, y), make(p, "multiply", "x x", terms[i].a, terms[i].b));
     return y;
 }
 
@@ -399,9 +400,22 @@ static const rlx_expr *column_sums(product *p)
     return make(p, "matmul", "x x out_dtype=d", one, p->b.x, RELAX_INT32);
 }
 
-static const rlx_expr *split_matmul(product *p)
+/* Sums of a less its zero point over its last axis, which stays with size 1: bytes times ones have tiles, of more rows than one. */
+static const rlx_expr *row_sums(product *p)
 {
     static const int64_t last = -1;
+    size_t n;
+    const rlx_prim *const *dims = rlx_shape_dims(p->a.info->shape, &n);
+    int64_t shape[2] = { 0, 1 };
+    if (!rlx_int_literal(dims[n - 1], &shape[0]) || shape[0] < 1 || shape[0] > MOST_ONES || rlx_is_int_value(dims[n - 2], 1))
+        return make(p, "sum", "x axis=I keepdims=b", p->a.centred, &last, (size_t)1, 1);
+    const term all = { p->a.zero, scalar(p, (int32_t)shape[0]) };
+    const rlx_expr *y = value(p, "matmul", "x x out_dtype=d", p->a.x, ones(p, shape, 2), RELAX_INT32);
+    return bind(p, less_products(p, y, &all, p->a.zero ? 1 : 0));
+}
+
+static const rlx_expr *split_matmul(product *p)
+{
     const rlx_tensor_sinfo *a = info_of(p, p->call->args[0]), *b = info_of(p, p->call->args[1]);
     if (!a || !b || a->ndim < 2 || b->ndim < 2 || a->ndim > RLX_PASS_MAX_RANK || b->ndim > RLX_PASS_MAX_RANK ||
         !find_bytes(p, p->call->args[0], (size_t)a->ndim - 2, &p->a) ||
@@ -412,11 +426,14 @@ static const rlx_expr *split_matmul(product *p)
         return &p->call->node;
     term terms[2];
     size_t count = 0;
+    const rlx_expr *y = value(p, "matmul", "x x out_dtype=d", p->a.x, p->b.x, RELAX_INT32);
+    if (p->b.zero) /* what follows is fused with the first product */
+        y = bind(p, y);
     if (p->a.zero)
         terms[count++] = (term){ p->a.zero, column_sums(p) };
     if (p->b.zero)
-        terms[count++] = (term){ make(p, "sum", "x axis=I keepdims=b", p->a.centred, &last, (size_t)1, 1), p->b.zero };
-    return less_products(p, value(p, "matmul", "x x out_dtype=d", p->a.x, p->b.x, RELAX_INT32), terms, count);
+        terms[count++] = (term){ row_sums(p), p->b.zero };
+    return less_products(p, y, terms, count);
 }
 
 /* ---- convolutions ------------------------------------------------------------------------------- */
