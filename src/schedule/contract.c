@@ -432,13 +432,17 @@ static bool are_short_lines(const rlx_tiling *t, bool joined)
            rows <= RLX_ROW_TILE && rows * t->strip.width * MOST_LINES <= NEAR_SUMS;
 }
 
-/* Bytes: rows in place of more than a low tile, columns in panels of a constant? Products take so little time there that what is done with
- * their sums wants long strips; tiles of AMX have that many rows. */
-static bool is_low(const rlx_tiling *t)
+/* Bytes, rows in place, columns in panels of a constant: products take so little time there that what is done with their sums wants long
+ * strips. Tiles are as low as those of AMX; where all rows are one, two threads share the columns. */
+static void choose_low_tiles(rlx_tiling *t)
 {
-    int64_t rows;
-    return t->dot && !t->strip.width && !t->row.packed && t->column.param >= 0 &&
-           rlx_int_literal(t->row.lanes.extent, &rows) && rows > RLX_LOW_ROWS;
+    int64_t rows, columns;
+    if (!t->dot || t->strip.width || t->row.packed || t->column.param < 0 || !rlx_int_literal(t->row.lanes.extent, &rows) ||
+        !rlx_int_literal(t->column.lanes.extent, &columns))
+        return;
+    const int64_t half = tiles_of(columns, 2 * RLX_COLUMN_PANEL) * RLX_COLUMN_PANEL;
+    t->row_tile = RLX_LOW_ROWS;
+    t->column_tile = rows > RLX_LOW_ROWS || half > RLX_LOW_COLUMNS ? RLX_LOW_COLUMNS : half < RLX_COLUMN_TILE ? RLX_COLUMN_TILE : half;
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
@@ -450,8 +454,8 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
     t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned && !t->strip.whole ? RLX_ROW_TILE : even_rows(t);
-    if (joined && is_low(t))
-        t->column_tile = RLX_LOW_COLUMNS, t->row_tile = RLX_LOW_ROWS;
+    if (joined)
+        choose_low_tiles(t);
     t->strip.joint = are_short_lines(t, joined);
     const int64_t lines = t->strip.width && !t->strip.of_rows && !t->strip.whole ? lines_of_tile(t, t->strip.joint) : 1;
     t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH
