@@ -433,13 +433,13 @@ static bool are_short_lines(const rlx_tiling *t, bool joined)
 }
 
 /* Bytes, rows in place, columns in panels of a constant: products take so little time there that what is done with their sums wants long
- * strips. Tiles are as low as those of AMX; where all rows are one, two threads share the columns. */
+ * strips. Tiles are as low as those of AMX; where all rows are one, as they may be, two threads share the columns. */
 static void choose_low_tiles(rlx_tiling *t)
 {
-    int64_t rows, columns;
-    if (!t->dot || t->strip.width || t->row.packed || t->column.param < 0 || !rlx_int_literal(t->row.lanes.extent, &rows) ||
-        !rlx_int_literal(t->column.lanes.extent, &columns))
+    int64_t rows = 0, columns;
+    if (!t->dot || t->strip.width || t->row.packed || t->column.param < 0 || !rlx_int_literal(t->column.lanes.extent, &columns))
         return;
+    (void)rlx_int_literal(t->row.lanes.extent, &rows);
     const int64_t half = tiles_of(columns, 2 * RLX_COLUMN_PANEL) * RLX_COLUMN_PANEL;
     t->row_tile = RLX_LOW_ROWS;
     t->column_tile = rows > RLX_LOW_ROWS || half > RLX_LOW_COLUMNS ? RLX_LOW_COLUMNS : half < RLX_COLUMN_TILE ? RLX_COLUMN_TILE : half;
