@@ -12,6 +12,9 @@ except ImportError:
     onnx = None
 
 
+INT8_WEIGHT_SCALE = 1 / 4096
+
+
 class Dim(int):
     """A dimension that has a name in the program and a value in the measurement."""
 
@@ -184,6 +187,21 @@ class Graph:
 
     def linear(self, x, width):
         return self.add(self.matmul(x, self.draw(x.shape[-1], width)), self.draw(width, scale=.1))
+
+    def int8_linear(self, x, width, scale, zero):
+        """Rows quantised to uint8, weights to int8. Scales are powers of two, so that products with them are exact."""
+        q = self.emit(f'R.astype(R.add(R.round(R.divide({x.name}, R.const({scale!r}, "float32"))), R.const({zero!r}, "float32")), "uint8")', x.shape, "uint8")
+        weight, bias = self.weight(self.random.randint(-127, 128, (x.shape[-1], width)).astype("int8")), self.draw(width, scale=.1)
+        y = self.emit(f'R.matmul({self.centred(q, zero).name}, R.astype({weight.name}, "int32"))', (*x.shape[:-1], width), "int32")
+        y = self.emit(f'R.multiply(R.astype({y.name}, "float32"), R.const({scale * INT8_WEIGHT_SCALE!r}, "float32"))', y.shape)
+        steps = [self.constant(v, "float32") for v in (scale, INT8_WEIGHT_SCALE)]
+        zeros = [self.constant(zero, "uint8"), self.constant(0, "int8")]
+        self.node("QuantizeLinear", [x.name, steps[0], zeros[0]], q.name)
+        self.node("DequantizeLinear", [q.name, steps[0], zeros[0]], q.name + "_float")
+        self.node("DequantizeLinear", [weight.name, steps[1], zeros[1]], weight.name + "_float")
+        self.node("MatMul", [q.name + "_float", weight.name + "_float"], y.name)
+        self.flop += 2 * int(np.prod(y.shape)) * x.shape[-1]
+        return self.add(y, bias)
 
     def conv(self, x, channels, kernel, stride=1, padding=0, dilation=1, groups=1, bias=False):
         """A convolution of images or volumes; kernel: one size for all axes, or (height, width); so padding."""

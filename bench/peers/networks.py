@@ -4,7 +4,7 @@ The ten of MEAN make the geometric mean; the others are there because other shap
 """
 import numpy as np
 
-from graph import Dim
+from graph import Dim, INT8_WEIGHT_SCALE
 
 
 def perceptron(batch, *widths):
@@ -14,6 +14,27 @@ def perceptron(batch, *widths):
             x = g.relu(g.linear(x, width))
         return g.softmax(g.linear(x, widths[-1]))
     return build
+
+
+INT8_SCALE, INT8_ZERO = 1 / 32, 128                        # of the input; behind relu the zero point is 0
+
+
+def int8_perceptron(batch, *widths):
+    def build(g):
+        x, zero = g.input(batch, widths[0]), INT8_ZERO
+        for width in widths[1:-1]:
+            x, zero = g.relu(g.int8_linear(x, width, INT8_SCALE, zero)), 0
+        return g.int8_linear(x, widths[-1], INT8_SCALE, zero)
+    return build
+
+
+def exact_int8_perceptron(inputs, weights):
+    x, zero = inputs[0], INT8_ZERO
+    for weight, bias in zip(weights[::2], weights[1::2]):
+        q = np.clip(np.rint(x / np.float32(INT8_SCALE)) + zero, 0, 255)
+        y = ((q - zero).astype("f8") @ weight.astype("f8")).astype("f4") * np.float32(INT8_SCALE * INT8_WEIGHT_SCALE) + bias
+        x, zero = np.maximum(y, 0), 0
+    return y
 
 
 def lenet(g):
@@ -236,10 +257,12 @@ ROWS = {
     "chain of 100": chain, "lstm 16 steps": lstm, "gru 16 steps": gru, "decoder 4 blocks": decoder, "encoder 4 blocks": encoder(4),
     "mobilenet_v2 112": mobilenet, "resnet18 112": resnet18,
     "mlp 784-512-512-10, n=1": perceptron(Dim("n", 1), 784, 512, 512, 10), "mlp 784-512-512-10, n=17": perceptron(Dim("n", 17), 784, 512, 512, 10),
+    "int8 mlp 784-512-512-10, n=1": int8_perceptron(Dim("n", 1), 784, 512, 512, 10), "int8 mlp 784-512-512-10, n=128": int8_perceptron(Dim("n", 128), 784, 512, 512, 10),
     "encoder 2 blocks, 37 of 192": encoder(2, 37, 192, 6),
     "u-net 64": unet, "convnext 2 blocks 28": convnext, "shufflenet 3 blocks 28": shufflenet, "temporal 4 layers 256": temporal,
     "gpt 2 blocks, 64 rows": gpt(2, 64, 0), "gpt 2 blocks, 1 row behind 100": gpt(2, 1, 100), "gpt 2 blocks, 1 row behind 1000": gpt(2, 1, 1000), "vit 2 blocks 64": vit, "efficient 5 blocks 56": efficient,
     "dense 4 layers 28": dense,
 }
+EXACT = {name: exact_int8_perceptron for name in ROWS if name.startswith("int8")}     # peers round otherwise
 MEAN = list(ROWS)[:10]
 LARGE = ("mobilenet_v2 112", "resnet18 112")

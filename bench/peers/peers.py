@@ -218,7 +218,7 @@ def print_gains(rows, targets):
 def all_rows(only):
     """(row, how to build it, the same in numpy, exact results)"""
     every = [({"group": g, "name": n, "target": TARGETS.get(g, OTHER_TARGET)}, b, f, e) for g, n, b, f, e in kernels.ROWS]
-    every += [({"group": "network", "name": n, "target": LARGE_TARGET if n in networks.LARGE else TARGETS["network"]}, b, None, None)
+    every += [({"group": "network", "name": n, "target": LARGE_TARGET if n in networks.LARGE else TARGETS["network"]}, b, None, networks.EXACT.get(n))
               for n, b in networks.ROWS.items()]
     return [r for r in every if not only or any(t in r[0]["name"] or t == r[0]["group"] for t in only)]
 
