@@ -87,14 +87,19 @@ static void pack_words(const run *r, int64_t words)
 /* Lanes [from, lanes) of words [first, end), byte by byte. */
 RLX_NOINLINE static void pack_bytes(const run *r, int64_t from, int64_t first, int64_t end)
 {
-    for (int64_t q = first; q < end; q++)
-        for (int64_t l = from; l < r->lanes; l++) {
-            const uint8_t *s = r->s + l * r->stride + 4 * q * r->step;
-            uint8_t word[RLX_PANEL_FOURS] = { 0 };
-            for (int64_t n = 0; n < RLX_PANEL_FOURS && 4 * q + n < r->count; n++)
-                word[n] = s[n * r->step];
-            memcpy(r->d + q * r->d_step + l, word, sizeof word);
+    const int64_t step = r->step;
+    for (int64_t q = first; q < end; q++) {
+        const uint8_t *s = r->s + from * r->stride + 4 * q * step;
+        const int64_t left = r->count - 4 * q;
+        uint8_t *d = (uint8_t *)(r->d + q * r->d_step + from);
+        RLX_ROLLED for (int64_t l = from; l < r->lanes; l++, s += r->stride, d += RLX_PANEL_FOURS)
+        {
+            d[0] = s[0];
+            d[1] = left > 1 ? s[step] : 0;
+            d[2] = left > 2 ? s[2 * step] : 0;
+            d[3] = left > 3 ? s[3 * step] : 0;
         }
+    }
 }
 
 static void pack_run(const run *r)

@@ -432,17 +432,19 @@ static bool are_short_lines(const rlx_tiling *t, bool joined)
            rows <= RLX_ROW_TILE && rows * t->strip.width * MOST_LINES <= NEAR_SUMS;
 }
 
-/* Bytes, rows in place, columns in panels of a constant: products take so little time there that what is done with their sums wants long
- * strips. Tiles are as low as those of AMX; where all rows are one, as they may be, two threads share the columns. */
+/* Bytes: products take so little time that what is done with their sums wants long strips. Where rows lie in place and columns in panels of a
+ * constant, tiles are as low as those of AMX. Where all rows are one tile, as they may be, two threads share the columns. */
 static void choose_low_tiles(rlx_tiling *t)
 {
     int64_t rows = 0, columns;
-    if (!t->dot || t->strip.width || t->row.packed || t->column.param < 0 || !rlx_int_literal(t->column.lanes.extent, &columns))
+    const bool known = rlx_int_literal(t->row.lanes.extent, &rows), there = t->column.param >= 0 && !t->row.packed,
+               windows = t->column.packed && t->column.param < 0 && !t->column.producer && known && rows <= RLX_ROW_TILE;
+    if (!t->dot || t->strip.width || !(there || windows) || !rlx_int_literal(t->column.lanes.extent, &columns))
         return;
-    (void)rlx_int_literal(t->row.lanes.extent, &rows);
     const int64_t half = tiles_of(columns, 2 * RLX_COLUMN_PANEL) * RLX_COLUMN_PANEL;
-    t->row_tile = RLX_LOW_ROWS;
-    t->column_tile = rows > RLX_LOW_ROWS || half > RLX_LOW_COLUMNS ? RLX_LOW_COLUMNS : half < RLX_COLUMN_TILE ? RLX_COLUMN_TILE : half;
+    if (there)
+        t->row_tile = RLX_LOW_ROWS;
+    t->column_tile = (there && rows > RLX_LOW_ROWS) || half > RLX_LOW_COLUMNS ? RLX_LOW_COLUMNS : half < RLX_COLUMN_TILE ? RLX_COLUMN_TILE : half;
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
