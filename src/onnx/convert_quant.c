@@ -137,7 +137,7 @@ static void remember_bytes(rlx_onnx_conv *c, const scales *q, rlx_dtype t)
     const bool one = rank == 0 || size == 1;
     rlx_onnx_quantized *own = rlx_onnx_array(c, 1, sizeof *own);
     if (own)
-        *own = (rlx_onnx_quantized){ q->x, one ? q->scale : scale, q->zero && !is_nothing(c, 2) ? q->zero : NULL,
+        *own = (rlx_onnx_quantized){ q->x, one ? q->scale : scale, q->zero && !is_nothing(c, 2) ? rlx_onnx_input(c, 2) : NULL,
                                      one ? -1 : q->axis };
     c->outputs[0]->quantized = own;
 }
@@ -171,7 +171,7 @@ RLX_ONNX_CONVERTER(convert_dequantize)
 
 bool rlx_onnx_quantized_pair(rlx_onnx_conv *c, int64_t axis, int64_t steps, rlx_onnx_quantized pair[2])
 {
-    enum { MOST_STEPS = INT32_MAX / (255 * 255) };
+    enum { MOST_STEPS = INT32_MAX / (255 * 255) };  /* no sum of so many leaves 32 bits */
     for (size_t i = 0; i < 2; i++) {
         if (!rlx_onnx_has(c, i) || !c->inputs[i]->quantized)
             return false;
@@ -183,7 +183,8 @@ bool rlx_onnx_quantized_pair(rlx_onnx_conv *c, int64_t axis, int64_t steps, rlx_
 const rlx_expr *rlx_onnx_centred(rlx_onnx_conv *c, const rlx_onnx_quantized *q)
 {
     const rlx_expr *x = rlx_onnx_cast(c, q->x, RELAX_INT32);
-    return q->zero ? rlx_onnx_call2(c, "subtract", x, rlx_onnx_cast(c, q->zero, RELAX_INT32)) : x;
+    const rlx_expr *zero = q->zero ? spread(c, q->zero, q->x, rlx_onnx_rank(c, q->x), q->axis, 0) : NULL;
+    return q->zero ? rlx_onnx_call2(c, "subtract", x, rlx_onnx_cast(c, zero, RELAX_INT32)) : x;
 }
 
 const rlx_expr *rlx_onnx_rescaled(rlx_onnx_conv *c, const rlx_expr *y, const rlx_onnx_quantized pair[2], size_t behind)

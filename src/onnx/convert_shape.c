@@ -280,6 +280,24 @@ RLX_ONNX_CONVERTER(convert_unsqueeze)
     return ok && rlx_onnx_output(c, 0, rlx_onnx_expand_dims(c, x, axes, count));
 }
 
+/* What was dequantised stays so: weights are often transposed behind that. */
+static bool give_transposed(rlx_onnx_conv *c, const rlx_expr *x, const int64_t *perm, size_t n)
+{
+    const rlx_onnx_quantized *from = c->inputs[0]->quantized;
+    if (!rlx_onnx_output(c, 0, rlx_onnx_transpose(c, x, perm, n)))
+        return false;
+    rlx_onnx_quantized *to = from && rlx_onnx_wants(c, 0) ? rlx_onnx_array(c, 1, sizeof *to) : NULL;
+    if (!to)
+        return !c->failed;
+    *to = *from;
+    to->x = rlx_onnx_transpose(c, from->x, perm, n);
+    for (size_t i = 0; i < n; i++)
+        if (from->axis >= 0 && perm[i] == from->axis)
+            to->axis = (int64_t)i;
+    c->outputs[0]->quantized = to->x ? to : NULL;
+    return !c->failed;
+}
+
 RLX_ONNX_CONVERTER(convert_transpose)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
@@ -289,13 +307,13 @@ RLX_ONNX_CONVERTER(convert_transpose)
     if (n < 0)
         return false;
     if (perm && count == (size_t)n)
-        return rlx_onnx_output(c, 0, rlx_onnx_transpose(c, x, perm, count));
+        return give_transposed(c, x, perm, count);
     if (perm && count)
         return rlx_onnx_fail(c, RLX_ON05, "perm has %zu axes for rank %d", count, n) != NULL;
     int64_t *reversed = rlx_onnx_array(c, (size_t)n, sizeof *reversed);
     for (int i = 0; reversed && i < n; i++)
         reversed[i] = n - 1 - i;
-    return rlx_onnx_output(c, 0, rlx_onnx_transpose(c, x, reversed, (size_t)n));
+    return reversed && give_transposed(c, x, reversed, (size_t)n);
 }
 
 /* ---- parts and wholes -------------------------------------------------------------------------- */

@@ -17,8 +17,7 @@ typedef struct rlx_importer rlx_importer;
 
 /* Bytes with scales and zero points that a float32 was made of. */
 typedef struct rlx_onnx_quantized {
-    const rlx_expr *x, *scale;               /* scale: one, or one for each place of the axis */
-    const rlx_expr *zero;                    /* broadcasts against x; NULL: all 0 */
+    const rlx_expr *x, *scale, *zero;        /* scale, zero: one, or one for each place of the axis; no zero: all 0 */
     int64_t axis;                            /* -1: there is one scale */
 } rlx_onnx_quantized;
 

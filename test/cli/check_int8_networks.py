@@ -110,9 +110,13 @@ class Network:
 
     def dequantised(self, width, last):
         a, sa = self.operand()
-        name, turned = self.last, self.pick.random() < 0.4
+        name, turned, behind = self.last, self.pick.random() < 0.4, self.pick.random() < 0.2     # behind: transposed once it is floats
         w = self.bytes_of(self.pick.choice(["int8", "int8", "uint8"]), a.shape[1], width)
-        of_w, b, sw = self.dequantised_weight(np.ascontiguousarray(w.T) if turned else w, 0 if turned else 1)
+        lies = turned != behind
+        of_w, b, sw = self.dequantised_weight(np.ascontiguousarray(w.T) if lies else w, 0 if lies else 1)
+        if behind:
+            self.nodes.append(node("Transpose", [of_w], [of_w + "_t"], **({"perm": [1, 0]} if self.pick.random() < 0.5 else {})))
+            of_w, b = of_w + "_t", b.T
         y = words(a @ (b.T if turned else b)).astype(F) * (sa * sw)
         bias = self.rng.standard_normal(width).astype(F)
         if turned:
