@@ -463,8 +463,10 @@ DOWN(3, 2, down_3x2, r->depth, RLX_ROLLED, KEEP_NONE, FROM_A)
     VEC kept[R][R];                                                       \
     RLX_UNROLL for (int t = 0; t < R; t++)                                \
         RLX_UNROLL for (int k = 0; k < R; k++) kept[t][k] = FROM_A(t, k);
-DOWN(3, 1, square_3, 3, RLX_UNROLL, KEEP, KEPT)
 DOWN(5, 1, square_5, 5, RLX_UNROLL, KEEP, KEPT)
+#if !SET_MASKS /* those have 3x3 in a way of their own */
+DOWN(3, 1, square_3, 3, RLX_UNROLL, KEEP, KEPT)
+#endif
 
 #if SET_MASKS
 /* Three by three: all weights in registers, and four vectors of columns [column, column + n) at a time; of fewer columns two or four parts of
@@ -537,14 +539,18 @@ SET static void NAME(windows_down)(const rlx_micro_sum *r)
         else if (r->turns == 7)
             NAME(down_7)(r, a, j);
 #if SET_MASKS
-        else if (square && (r->columns - j > LANES || r->rows > FEW_ROWS_DOWN))
+        else if (r->depth == 3 && (r->columns - j > LANES || r->rows > FEW_ROWS_DOWN))
             NAME(down_3x3)(r, a, j, rlx_micro_less(r->columns - j, 4 * LANES)), j += 3 * LANES;
 #else
         else if (r->columns - j > LANES)
             NAME(down_3x2)(r, a, j), j += LANES;
 #endif
+#if !SET_MASKS
+        else if (square)
+            NAME(square_3)(r, a, j);
+#endif
         else
-            (square ? NAME(square_3) : NAME(down_3))(r, a, j);
+            NAME(down_3)(r, a, j);
 }
 #endif
 
