@@ -84,8 +84,8 @@ static void offer_inner(choice *c)
 /* ---- work ----------------------------------------------------------------------------------- */
 
 /* Of one element, in picoseconds. What moves memory alone gains less from threads than it costs, and counts for less; a product
- * that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory. */
-enum { PRODUCT = 50, FETCH = 150, MOVE = 50, PICK = 800, NODE = 80, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
+ * that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory; of bytes so many are one. */
+enum { PRODUCT = 50, FETCH = 150, BYTES = 10, MOVE = 50, PICK = 800, NODE = 80, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
 /* Of each run of an innermost loop beside that: short ones cost more than their elements. */
 enum { RUN = 6000 };
 
@@ -166,11 +166,20 @@ static bool is_fetched(const weighing *w, const rlx_prim *operand)
     return moves;
 }
 
-static int64_t cost_of_store(const weighing *w, const rlx_buffer_store *s)
+static bool is_byte(const rlx_prim *operand)
+{
+    const rlx_buffer_load *l = operand->kind == RLX_NODE_CAST ? rlx_as_buffer_load(((const rlx_unary *)operand)->a) : NULL;
+    return l && rlx_dtype_bytes(rlx_as_buffer(l->buffer)->dtype) == 1;
+}
+
+/* *run: of a run of such stores. Sums of products run along other loops than the innermost one. */
+static int64_t cost_of_store(const weighing *w, const rlx_buffer_store *s, int64_t *run)
 {
     const rlx_prim *a, *b;
-    if (match_product(s, &a, &b))
-        return PRODUCT + (is_fetched(w, a) ? FETCH : 0) + (is_fetched(w, b) ? FETCH : 0);
+    const bool product = match_product(s, &a, &b);
+    *run = product ? 0 : RUN;
+    if (product)
+        return (PRODUCT + (is_fetched(w, a) ? FETCH : 0) + (is_fetched(w, b) ? FETCH : 0)) / (is_byte(a) && is_byte(b) ? BYTES : 1);
     tally t = { w->ctx, MOVE };
     rlx_walker walker = { .enter = add_cost, .user = &t, .unique = true };
     rlx_walk(&w->ctx->memory, s->value, &walker, NULL);
@@ -215,9 +224,9 @@ static bool weigh(weighing *w, const rlx_stmt *s, const rlx_prim *times, const r
     if (!times || depth >= MOST_DEPTH)
         return times != NULL;
     if (s->kind == RLX_NODE_BUFFER_STORE) {
-        int64_t cost = cost_of_store(w, (const rlx_buffer_store *)s);
+        int64_t run, cost = cost_of_store(w, (const rlx_buffer_store *)s, &run);
         w->sum = rlx_fold_add(ctx, w->sum, rlx_fold_mul(ctx, times, rlx_int64(ctx, cost)));
-        w->sum = w->sum ? rlx_fold_add(ctx, w->sum, rlx_fold_mul(ctx, runs, rlx_int64(ctx, RUN))) : NULL;
+        w->sum = w->sum ? rlx_fold_add(ctx, w->sum, rlx_fold_mul(ctx, runs, rlx_int64(ctx, run))) : NULL;
         return w->sum != NULL;
     }
     if (f) {
