@@ -132,6 +132,7 @@ typedef struct weighing {
     rlx_context *ctx;
     rlx_ptrmap inside;                  /* variables that are bound inside */
     const rlx_prim *loops[MOST_DEPTH];  /* variables of those around that run more than once */
+    const rlx_prim *runs[MOST_DEPTH];   /* how often */
     int num_loops;
     const rlx_prim *sum;
 } weighing;
@@ -155,15 +156,19 @@ static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *vi
     return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-/* Is it another one in each iteration of all loops? */
-static bool is_fetched(const weighing *w, const rlx_prim *operand)
+/* Elements of the operand that are fetched: another one in each iteration of all loops; those that only the run knows may run once. */
+static const rlx_prim *fetches_of(const weighing *w, const rlx_prim *operand)
 {
-    bool moves = true;
-    for (int i = 0; i < w->num_loops && moves; i++) {
+    const rlx_prim *all = rlx_int64(w->ctx, 1);
+    int64_t runs;
+    for (int i = 0; i < w->num_loops; i++) {
         rlx_walker walker = { .enter = find_var, .user = (void *)w->loops[i], .terse = true };
-        moves = rlx_walk(&w->ctx->memory, operand, &walker, NULL) == RLX_STEP_STOP;
+        if (rlx_walk(&w->ctx->memory, operand, &walker, NULL) == RLX_STEP_STOP)
+            all = rlx_fold_mul(w->ctx, all, w->runs[i]);
+        else if (rlx_int_literal(w->runs[i], &runs))
+            return rlx_int64(w->ctx, 0);
     }
-    return moves;
+    return all;
 }
 
 static bool is_byte(const rlx_prim *operand)
@@ -172,18 +177,27 @@ static bool is_byte(const rlx_prim *operand)
     return l && rlx_dtype_bytes(rlx_as_buffer(l->buffer)->dtype) == 1;
 }
 
-/* *run: of a run of such stores. Sums of products run along other loops than the innermost one. */
-static int64_t cost_of_store(const weighing *w, const rlx_buffer_store *s, int64_t *run)
+/* Sums of products: of bytes so many are one. They run along other loops than the innermost one. */
+static const rlx_prim *cost_of_products(const weighing *w, const rlx_prim *a, const rlx_prim *b, const rlx_prim *times)
 {
+    rlx_context *ctx = w->ctx;
+    const int64_t together = is_byte(a) && is_byte(b) ? BYTES : 1;
+    const rlx_prim *fetched = rlx_fold_add(ctx, fetches_of(w, a), fetches_of(w, b));
+    return rlx_fold_add(ctx, rlx_fold_mul(ctx, times, rlx_int64(ctx, PRODUCT / together)),
+                        rlx_fold_mul(ctx, fetched, rlx_int64(ctx, FETCH / together)));
+}
+
+/* Of `times` such stores in so many runs. */
+static const rlx_prim *cost_of_stores(const weighing *w, const rlx_buffer_store *s, const rlx_prim *times, const rlx_prim *runs)
+{
+    rlx_context *ctx = w->ctx;
     const rlx_prim *a, *b;
-    const bool product = match_product(s, &a, &b);
-    *run = product ? 0 : RUN;
-    if (product)
-        return (PRODUCT + (is_fetched(w, a) ? FETCH : 0) + (is_fetched(w, b) ? FETCH : 0)) / (is_byte(a) && is_byte(b) ? BYTES : 1);
-    tally t = { w->ctx, MOVE };
+    if (match_product(s, &a, &b))
+        return cost_of_products(w, a, b, times);
+    tally t = { ctx, MOVE };
     rlx_walker walker = { .enter = add_cost, .user = &t, .unique = true };
-    rlx_walk(&w->ctx->memory, s->value, &walker, NULL);
-    return t.cost;
+    rlx_walk(&ctx->memory, s->value, &walker, NULL);
+    return rlx_fold_add(ctx, rlx_fold_mul(ctx, times, rlx_int64(ctx, t.cost)), rlx_fold_mul(ctx, runs, rlx_int64(ctx, RUN)));
 }
 
 static enum rlx_step find_failing(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
@@ -203,17 +217,35 @@ static bool may_fail(rlx_context *ctx, const rlx_prim *p)
     return rlx_walk(&ctx->memory, p, &w, NULL) == RLX_STEP_STOP;
 }
 
-/* How often a loop runs: as often as it may, where only loops around it know; those are in `inside`. */
-static const rlx_prim *runs_of(rlx_context *ctx, const rlx_for_stmt *f, const rlx_ptrmap *inside)
+/* The extent of a tile's loop, what is left if that is less, in the first tile; NULL: it is none, or only more than loops around it knows. */
+static const rlx_prim *extent_of_first(const weighing *w, const rlx_prim *extent)
 {
+    rlx_rewriter r;
+    if (extent->kind != RLX_NODE_MIN)
+        return NULL;
+    rlx_tir_folder_init(&r, w->ctx);
+    for (int i = 0; i < w->num_loops; i++)
+        (void)rlx_ptrmap_put(&r.map, w->loops[i], (uintptr_t)rlx_int(w->ctx, rlx_prim_dtype(w->loops[i]), 0));
+    const rlx_prim *first = rlx_rewrite(&r, extent);
+    rlx_rewriter_free(&r);
+    return first && !rlx_plan_hangs_on(w->ctx, first, &w->inside) && !may_fail(w->ctx, first) ? first : NULL;
+}
+
+/* How often a loop runs: as often as it may, where only loops around it know; those are inside. */
+static const rlx_prim *runs_of(const weighing *w, const rlx_for_stmt *f)
+{
+    rlx_context *ctx = w->ctx;
     int64_t low, high;
     const rlx_prim *extent = rlx_fold_cast(ctx, RELAX_INT64, f->extent);
     if (!extent || extent->kind == RLX_NODE_INT_IMM)
         return extent;
+    const rlx_prim *first = extent_of_first(w, extent);
+    if (first)
+        return first;
     rlx_bounds(ctx, NULL, extent, &low, &high);
     if (high != INT64_MAX)
         return rlx_int64(ctx, high < 0 ? 0 : high);
-    return rlx_plan_hangs_on(ctx, extent, inside) || may_fail(ctx, extent) ? rlx_int64(ctx, LIKELY) : extent;
+    return rlx_plan_hangs_on(ctx, extent, &w->inside) || may_fail(ctx, extent) ? rlx_int64(ctx, LIKELY) : extent;
 }
 
 /* Adds what the statement does, `times` times, in `runs` runs of the loop around it. */
@@ -224,18 +256,18 @@ static bool weigh(weighing *w, const rlx_stmt *s, const rlx_prim *times, const r
     if (!times || depth >= MOST_DEPTH)
         return times != NULL;
     if (s->kind == RLX_NODE_BUFFER_STORE) {
-        int64_t run, cost = cost_of_store(w, (const rlx_buffer_store *)s, &run);
-        w->sum = rlx_fold_add(ctx, w->sum, rlx_fold_mul(ctx, times, rlx_int64(ctx, cost)));
-        w->sum = w->sum ? rlx_fold_add(ctx, w->sum, rlx_fold_mul(ctx, runs, rlx_int64(ctx, run))) : NULL;
+        const rlx_prim *cost = cost_of_stores(w, (const rlx_buffer_store *)s, times, runs);
+        w->sum = cost ? rlx_fold_add(ctx, w->sum, cost) : NULL;
         return w->sum != NULL;
     }
     if (f) {
         const int around = w->num_loops;
         bool once = rlx_is_int_value(f->extent, 1);
         runs = once ? runs : times;
-        times = rlx_fold_mul(ctx, times, runs_of(ctx, f, &w->inside));
+        const rlx_prim *count = runs_of(w, f);
+        times = rlx_fold_mul(ctx, times, count);
         if (!once)
-            w->loops[w->num_loops++] = f->loop_var;
+            w->runs[w->num_loops] = count, w->loops[w->num_loops++] = f->loop_var;
         bool fine = rlx_ptrmap_put(&w->inside, f->loop_var, 1) && weigh(w, f->body, times, runs, depth + 1);
         w->num_loops = around;
         return fine;
