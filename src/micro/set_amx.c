@@ -128,7 +128,7 @@ SET static void sum_rows(const rlx_micro_sum *r, int64_t row, int64_t rows, int6
     t.runs[1] = (run){ .a = t.runs[0].a + 4 * (r->turns - TILE_TURNS), .b = last[0], .b_t = sizeof *last, .steps = left > 0 };
     for (int64_t j = 0; j < r->columns; j += BLOCK_COLUMNS) {
         const int64_t n = rlx_micro_less(r->columns - j, BLOCK_COLUMNS);
-        const bool whole = n % (TILE_COLUMNS) == 0;
+        const bool whole = n % TILE_COLUMNS == 0;
         uint32_t *acc = (uint32_t *)r->acc + row * r->acc_i + j;
         t.runs[0].b = (const char *)r->b + 4 * j;
         t.wide = n > TILE_COLUMNS;

@@ -614,10 +614,11 @@ static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
     softmax_settle(&s);
     if (logarithm)
         softmax_give_logarithm(&s);
-    else
+    else {
         softmax_store(&s, rlx_tir_mul, s.raised, s.in_place, s.sum);
-    if (!logarithm && s.r.turned)
-        softmax_turn_back(&s, s.raised);
+        if (s.r.turned)
+            softmax_turn_back(&s, s.raised);
+    }
     rlx_lowering_rows_end(&s.r);
     return rlx_lowering_end(&s.b);
 }

@@ -464,8 +464,7 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
                      : t->strip.width ? (t->strip.turned || t->strip.joint ? lines : 1) * t->strip.width
                                       : even_columns(t);
     t->strip.lines = t->strip.down ? lines : 1;
-    if (t->strip.width && !t->strip.whole && !t->strip.of_rows && t->strip.dimension_down >= 0 && rlx_is_strip_copied(t))
-        rlx_find_border(t, nest, &t->border);
+    rlx_find_border(t, nest, &t->border);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;

@@ -115,8 +115,11 @@ void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b)
 {
     const rlx_plan_access *of = rlx_strip_side(t)->access;
     const rlx_panel_params *p = t->params;
+    const rlx_strip *s = &t->strip;
     int64_t size, start;
     bool ok = true;
+    if (!s->width || s->whole || s->of_rows || s->dimension_down < 0 || !rlx_is_strip_copied(t))
+        return;
     *b = (rlx_border){ .picture = rlx_as_buffer(of->buffer) };
     for (size_t i = 0; i < p->num_before && ok; i++)
         ok = take_nest(t->ctx, b, p->before[i]);
@@ -124,14 +127,14 @@ void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b)
     if (!ok || !b->load || !b->fill || !find_start(t, b->picture, &start) ||
         !rlx_is_temporary_of_nests(t->ctx, p, b->picture, b->nests, b->num_nests + 1))
         return;
-    const int down = t->strip.dimension_down;
     for (size_t d = 0; d < of->num_indices && ok; d++)
-        ok = (int)d == down || (int)d == t->strip.along ||
+        ok = (int)d == s->dimension_down || (int)d == s->along ||
              (b->low[d] == 0 && rlx_int_literal(b->picture->shape[d], &size) && size == b->count[d]);
-    b->begin = b->low[t->strip.along] - start + t->strip.first;
-    b->end = b->begin + b->count[t->strip.along];
-    const int64_t length = b->end - b->begin, windows = t->strip.rows / window_rows(t);
-    b->is = ok && (t->strip.lines > 1 ? length >= SHORTEST_LINE : length >= SHORTEST_ALONE && windows >= FEWEST_ALONE) && b->begin >= 0 && b->end <= t->strip.length && b->begin < b->end;
+    b->begin = b->low[s->along] - start + s->first;
+    b->end = b->begin + b->count[s->along];
+    const int64_t length = b->end - b->begin, windows = s->rows / window_rows(t);
+    b->is = ok && (s->lines > 1 ? length >= SHORTEST_LINE : length >= SHORTEST_ALONE && windows >= FEWEST_ALONE) && b->begin >= 0 &&
+            b->end <= s->length && length > 0;
 }
 
 /* ---- what strips are filled with ------------------------------------------------------------ */

@@ -37,7 +37,7 @@ typedef struct rlx_strip {
     int64_t first;                   /* where step 0 of column 0 is: behind the others, if steps go back (apart < 0) */
     int along;                       /* dimension of the picture that it lies along */
     int64_t down;                    /* rows of a window that lie below each other, as lines do; 0: they do not */
-    int dimension_down;              /* that they lie along */
+    int dimension_down;              /* that rows of a window lie along, like lines or not; -1: it is not known */
     int64_t lines;                   /* of the picture, that share a strip in turn */
     bool joint;                      /* what is done with the sums is done for all lines of a tile at once */
     bool of_rows;                    /* it is what rows are read from; else columns */
@@ -160,6 +160,7 @@ const rlx_stmt *rlx_copy_to_strip(const rlx_tiling *t, rlx_strip_line line, int6
 const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x);
 
 /* ---- contract_border.c: strips of what a picture with a border is made of */
+/* b is none yet, and stays so where strips are not copied, or had better come from the picture. */
 void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b);
 /* Fills what is beside the tensor in all rows of a strip; rows [first, first + count) of windows of a line. NULL: out of memory. */
 const rlx_stmt *rlx_fill_strip_sides(const rlx_tiling *t, const rlx_border *b);

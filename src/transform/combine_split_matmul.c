@@ -18,6 +18,7 @@ enum { MOST_CALLS = 8, LEAST_PARTS = 2 };
 /* Products of parts of one tensor with the same weights. */
 typedef struct family {
     const rlx_var *parts;            /* the tuple that they are */
+    const rlx_expr *whole;           /* what was cut */
     const rlx_expr *weights;
     const rlx_attr *attrs;
     const rlx_block *block;
@@ -109,15 +110,35 @@ static bool note_product(rlx_mutator *m, combining *s, const rlx_var *var, const
     const rlx_call *split = block && like.parts ? split_of(m, s, item->tuple, &like.count) : NULL;
     if (!split || rank_of(m, s, product->args[1]) != 2)
         return true;
+    like.whole = split->args[0];
     const size_t at = find_family(m, s, &like);
     if (at == SIZE_MAX)
         return false;
     family *f = &s->families.data[at];
-    f->fits &= !f->has[item->index] && !rlx_reads_written(&s->written, &s->calls, split->args[0], MOST_CALLS) &&
-               !rlx_reads_written(&s->written, &s->calls, product->args[1], MOST_CALLS);
+    f->fits &= !f->has[item->index];
     f->has[item->index] = true;
     f->found++;
     return rlx_ptrmap_put(&s->of_product, var, at + 1);
+}
+
+/* Of families: those that have all parts, and read nothing that somebody writes to. *any: there are such. False: out of memory. */
+static bool judge_families(rlx_mutator *m, combining *s, bool *any)
+{
+    *any = false;
+    for (size_t i = 0; i < s->families.len; i++) {
+        s->families.data[i].fits &= s->families.data[i].found == s->families.data[i].count;
+        *any |= s->families.data[i].fits;
+    }
+    if (*any && !rlx_find_written(m->ctx, s->module, &s->written))
+        return false;
+    *any = false;
+    for (size_t i = 0; i < s->families.len; i++) {
+        family *f = &s->families.data[i];
+        f->fits = f->fits && !rlx_reads_written(&s->written, &s->calls, f->whole, MOST_CALLS) &&
+                  !rlx_reads_written(&s->written, &s->calls, f->weights, MOST_CALLS);
+        *any |= f->fits;
+    }
+    return true;
 }
 
 static const rlx_function *look_at_function(rlx_mutator *m, const rlx_function *f, bool *keep)
@@ -144,12 +165,9 @@ static const rlx_function *look_at_function(rlx_mutator *m, const rlx_function *
         }
     }
     rlx_body_free(&w);
-    *keep = true;
-    for (size_t i = 0; i < s->families.len; i++) {
-        family *one = &s->families.data[i];
-        one->fits &= one->found == one->count;
-        *keep &= !one->fits;
-    }
+    bool any = false;
+    good = good && judge_families(m, s, &any);
+    *keep = !any;
     return good ? f : NULL;
 }
 
@@ -210,7 +228,7 @@ const rlx_module *rlx_pass_combine_split_matmul(rlx_pass_run *run, const rlx_mod
     rlx_ptrmap_init(&s.items, memory);
     rlx_ptrmap_init(&s.first, memory);
     rlx_ptrmap_init(&s.of_product, memory);
-    const rlx_module *out = rlx_find_written(run->ctx, m, &s.written) ? rlx_mutate_module(run->ctx, m, &how) : NULL;
+    const rlx_module *out = rlx_mutate_module(run->ctx, m, &how);
     rlx_written_free(&s.written);
     rlx_vec_free(memory, &s.families);
     rlx_ptrmap_free(&s.calls);
