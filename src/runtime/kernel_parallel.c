@@ -68,12 +68,11 @@ static void copy_views(const sharing *s, rlx_kernel_view *views)
             views[b] = (rlx_kernel_view){ NULL, 0, NULL };
 }
 
-/* Iterations in front of a part. */
+/* Iterations in front of a part. The parts that have one unit more lie between the others: so each thread begins with as many. */
 static int64_t part_begin(const sharing *s, int64_t part)
 {
     int64_t each = s->units / s->parts, more = s->units % s->parts;
-    return part < s->parts ? (part * each + (part < more ? part : more)) * s->loop->grain
-                           : s->loop->extent;
+    return part < s->parts ? (part * each + part * more / s->parts) * s->loop->grain : s->loop->extent;
 }
 
 static void do_part(sharing *s, rlx_kernel_run *r, helper *h)
