@@ -191,13 +191,22 @@ void rlx_kgen_close(rlx_kgen *w)
     below->code.len += l->code.len;
 }
 
+/* Threads that the first loop of a kernel wakes are awake for those behind it, so it says how much all of them are. */
+static const rlx_prim *work_to_wake_for(rlx_kgen *w, const rlx_prim *work)
+{
+    int64_t known, all = w->wakes_for && w->loop_depth == 0 && rlx_int_literal(work, &known) ? rlx_shared_work_of(w->ctx, w->wakes_for) : 0;
+    w->wakes_for = NULL;
+    return all && known < all ? rlx_int64(w->ctx, all) : work;
+}
+
 rlx_kgen_parallel rlx_kgen_begin_parallel(rlx_kgen *w, const rlx_prim *min, const rlx_prim *extent, const rlx_prim *work,
                                           int64_t grain, const rlx_kgen_nest *nest)
 {
     int64_t times, picoseconds;
+    const rlx_prim *total = work_to_wake_for(w, work);
     rlx_kgen_parallel p = { .min = rlx_kgen_int64(w, min).reg,
                             .extent = rlx_kgen_int64(w, extent).reg,
-                            .work = rlx_kgen_int64(w, work).reg,
+                            .work = rlx_kgen_int64(w, total).reg,
                             .grain = grain };
     p.certain = rlx_int_literal(extent, &times) && times > grain && rlx_int_literal(work, &picoseconds) &&
                 picoseconds >= RLX_KERNEL_LEAST_SHARED;

@@ -96,6 +96,7 @@ typedef struct rlx_kgen {
     bool refused;                  /* it cannot be a kernel, which is reported */
     int depth, load_depth;         /* of statements; of loads in indices of loads */
     int loop_depth;                /* of loops that are no nests */
+    const rlx_stmt *wakes_for;     /* of the whole kernel, until its first parallel loop is written */
     int shared_depth;              /* of parallel loops that will surely be shared out: those inside are not */
     uint32_t num_masks;
     rlx_kgen_level levels[RLX_KGEN_MAX_LEVELS];

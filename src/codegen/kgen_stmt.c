@@ -568,6 +568,7 @@ static bool compile_kernel(rlx_kgen *w, const rlx_prim_func *f, rlx_buf *out)
     rlx_kgen_name(w, w->name);
     if (f->ret_dtype != RELAX_VOID)
         return rlx_kgen_fail(w, "a PrimFunc that returns a value cannot be a kernel");
+    w->wakes_for = f->body;
     if (!write_params(w, f) || !note_same_place(w, f) || !rlx_kgen_stmt(w, f->body, RLX_KGEN_ALWAYS))
         return false;
     rlx_kgen_emit(w, 0, RLX_K_END, NULL);

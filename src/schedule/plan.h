@@ -260,6 +260,8 @@ bool rlx_is_independent(rlx_context *ctx, const rlx_for_stmt *loop);
 /* Estimated work of a statement, picoseconds as an int64 expression of what is known in front of it; sizes that only its loops
  * know are taken as large as they may be. NULL: nothing is shared out here, or out of memory. */
 const rlx_prim *rlx_work_of(rlx_context *ctx, const rlx_stmt *s);
+/* Picoseconds of the outermost loops of a statement that threads might share, of those whose work is known. */
+int64_t rlx_shared_work_of(rlx_context *ctx, const rlx_stmt *s);
 /* Not if it is surely less than what a thread is woken up for, or NULL. */
 bool rlx_is_worth_sharing(const rlx_context *ctx, const rlx_prim *work);
 /* What several buffers may be views of. */

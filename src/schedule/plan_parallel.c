@@ -300,6 +300,28 @@ bool rlx_is_worth_sharing(const rlx_context *ctx, const rlx_prim *work)
     return work && (ctx->share_all || !rlx_int_literal(work, &known) || known >= RLX_KERNEL_LEAST_SHARED);
 }
 
+typedef struct shared_work { rlx_context *ctx; int64_t sum; } shared_work;
+
+static enum rlx_step add_shared(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    shared_work *s = user;
+    int64_t known, more;
+    if (n->kind != RLX_NODE_FOR)
+        return RLX_STEP_ON;
+    const rlx_prim *work = rlx_work_of(s->ctx, n);
+    if (work && rlx_int_literal(work, &known) && rlx_is_worth_sharing(s->ctx, work) && rlx_add_i64(s->sum, known, &more))
+        s->sum = more;
+    return RLX_STEP_SKIP;
+}
+
+int64_t rlx_shared_work_of(rlx_context *ctx, const rlx_stmt *s)
+{
+    shared_work all = { ctx, 0 };
+    rlx_walker w = { .enter = add_shared, .user = &all, .terse = true };
+    rlx_walk(&ctx->memory, s, &w, NULL);
+    return all.sum;
+}
+
 void rlx_plan_sharing(rlx_context *ctx, const rlx_for_stmt *nest, rlx_nest_plan *n)
 {
     choice c = { .plan = n, .parts = 1 };
