@@ -26,10 +26,12 @@ static const char *const flags[] = { "-std=c99",
                                      "-ffp-contract=off",
                                      "-fno-math-errno",
                                      "-fno-trapping-math",
-                                     "-fno-thread-jumps", /* two bounds one after the other stay two instructions */
                                      "-fPIC",
                                      "-shared",
                                      "-w" };
+/* Of GCC: two bounds one after the other stay two instructions. Others refuse what they do not know. */
+static const char tuning[] = "-fno-thread-jumps";
+static const char failing[] = "it failed";
 
 typedef struct build {
     rlx_context *ctx;
@@ -43,6 +45,7 @@ typedef struct build {
     rlx_buf said;
     const char *why;                  /* static text */
     bool malformed;                   /* the command: not the compiler's fault */
+    bool untuned;                     /* the compiler is not GCC, or might not be */
 } build;
 
 bool rlx_native_may_compile(void)
@@ -190,6 +193,7 @@ static bool make_key(build *b, const rlx_native_unit *u, char key[2 * RLX_SHA256
     add_text(&s, cpu);
     for (size_t i = 0; i < RLX_COUNT(flags); i++)
         add_text(&s, flags[i]);
+    add_text(&s, tuning);
     for (size_t i = 0; i < b->num_words; i++) {
         const char *word = b->text.data + b->word_at[i];
         add_text(&s, word);
@@ -281,6 +285,8 @@ static bool start(build *b, rlx_process *p, size_t number)
         argv[n++] = b->text.data + b->word_at[i];
     for (size_t i = 0; i < RLX_COUNT(flags); i++)
         argv[n++] = (char *)(uintptr_t)flags[i];
+    if (!b->untuned)
+        argv[n++] = (char *)(uintptr_t)tuning;
     if (is_native(b))
         argv[n++] = march;
     argv[n++] = output;
@@ -327,7 +333,7 @@ static bool collect(build *b, rlx_native_unit *u, const rlx_process *p, size_t n
 {
     char path[MAX_PATH];
     if (!p->ok)
-        return failed(b, "it failed");
+        return failed(b, failing);
     snprintf(path, sizeof path, "%.*s/k%zu.so", (int)(sizeof path - 32), b->directory.path, number);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     bool ok = fd >= 0 && read_file(fd, &u->object);
@@ -341,8 +347,8 @@ static bool collect(build *b, rlx_native_unit *u, const rlx_process *p, size_t n
            failed(b, "what it made is no shared object of these kernels for this machine");
 }
 
-static bool compile(build *b, rlx_native_unit **units, size_t count, uint32_t *started,
-                    bool *cancelled)
+static bool compile_once(build *b, rlx_native_unit **units, size_t count, uint32_t *started,
+                         bool *cancelled)
 {
     rlx_process p[MAX_UNITS];
     size_t n = 0;
@@ -366,6 +372,23 @@ static bool compile(build *b, rlx_native_unit **units, size_t count, uint32_t *s
         ok = collect(b, units[i], &p[i], i);
     rlx_directory_remove(&b->directory);
     return ok;
+}
+
+/* Who fails may not know what the code is tuned by. */
+static bool compile(build *b, rlx_native_unit **units, size_t count, uint32_t *started,
+                    bool *cancelled)
+{
+    b->untuned = strstr(b->program.data, "clang") != NULL;
+    bool ok = compile_once(b, units, count, started, cancelled);
+    if (ok || b->untuned || *cancelled || b->why != failing)
+        return ok;
+    b->untuned = true;
+    b->why = NULL;
+    b->said.len = 0;
+    for (size_t i = 0; i < count; i++)
+        rlx_buf_free(&units[i]->object);
+    b->environment.len = 0;
+    return compile_once(b, units, count, started, cancelled);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------ */
