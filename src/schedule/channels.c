@@ -548,7 +548,7 @@ static bool turn_weights(rlx_channels *c, turned_weights *out)
 {
     const rlx_channels block = *c;
     const rlx_buffer *from = rlx_as_buffer(c->weights->buffer);
-    *out = (turned_weights){ NULL };
+    *out = (turned_weights){ .buffer = NULL };
     if (rlx_plan_is_unit(c->weights, c->lane))
         return true;
     const int param = rlx_panel_param(c->params, from);
@@ -820,7 +820,7 @@ static const rlx_stmt *write_blocks(rlx_channels *c, int64_t part)
     rlx_context *ctx = c->ctx;
     bool ok = true;
     rlx_block_loops around;
-    turned_weights weights = { NULL };
+    turned_weights weights = { .buffer = NULL };
     if (!rlx_open_blocks(c, part, &around) || !shrink_all(c) || ((c->turned || c->lanes) && !turn_weights(c, &weights)))
         return NULL;
     const rlx_stmt *sums = c->turned ? write_turned(c, &weights) : c->lanes ? write_lanes(c, &weights) : write_plain(c),
