@@ -373,7 +373,8 @@ void rlx_fill_strip(void *dp, const void *a, int klass, size_t n)
     fill_strip(dp, v, n);
 }
 
-RLX_CLONES bool rlx_place_strip(int64_t *d, const int64_t *index, const uint64_t *p, size_t n)
+/* Clones are called in the file where they are: compilers name them for others in their own ways. */
+static RLX_CLONES bool place_strip(int64_t *d, const int64_t *index, const uint64_t *p, size_t n)
 {
     const uint64_t step = p[1], last = p[3] - 1, behind = p[4];
     const uint32_t stride = (uint32_t)p[2];
@@ -387,6 +388,8 @@ RLX_CLONES bool rlx_place_strip(int64_t *d, const int64_t *index, const uint64_t
     }
     return (int64_t)wrong >= 0;
 }
+
+bool rlx_place_strip(int64_t *d, const int64_t *index, const uint64_t *p, size_t n) { return place_strip(d, index, p, n); }
 
 void rlx_iota_strip(int64_t *d, int64_t start, int64_t step, size_t n)
 {
