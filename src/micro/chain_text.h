@@ -45,7 +45,10 @@ SET_INLINE void exp_below(f32_vec *x, bool above_0, int beside)
 {
     const float turn = above_0 ? 12583166.0f : 12583104.0f, unit = above_0 ? 1.0f : F32_DOWN_UNIT;
     f32_vec z[MOST_BESIDE], k[MOST_BESIDE], r[MOST_BESIDE], p[MOST_BESIDE];
-    EACH x[w] = f32_greatest(FILL(-105.0f), x[w]);
+    f32_live live[MOST_BESIDE];
+    EACH live[w] = f32_not_below(x[w], -104.0f); /* what is gives 0 */
+    if (!SET_MASKS)
+        EACH x[w] = f32_greatest(FILL(-105.0f), x[w]);
     EACH z[w] = FMA(x[w], FILL(0x1.715476p+0f), FILL(turn));
     EACH k[w] = z[w] - turn;
     EACH r[w] = FMA(k[w], FILL(-0x1.62e43p-1f), x[w]);
@@ -53,7 +56,7 @@ SET_INLINE void exp_below(f32_vec *x, bool above_0, int beside)
     exp_rest(p, r, unit, beside);
     EACH p[w] = FMA(p[w], r[w], FILL(unit));
     EACH p[w] = FMA(p[w], r[w], FILL(unit));
-    EACH x[w] = above_0 ? f32_times_2_to(p[w], k[w], z[w]) : f32_times_2_down_to(p[w], k[w], z[w]);
+    EACH x[w] = above_0 ? f32_times_2_to(p[w], k[w], z[w], live[w]) : f32_times_2_down_to(p[w], k[w], z[w], live[w]);
 }
 
 SET_INLINE void exp_of(f32_vec *x, int beside)

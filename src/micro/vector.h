@@ -31,8 +31,10 @@
  *   f32_clamp(x, low, high)     x, or the bound that it is beyond; NaN stays
  *   f32_sqrt(x)
  *   f32_where_sign(x, v, w)     v where the sign of x is set, else w
- *   f32_times_2_to(x, k, z)     x * 2^k, rounded once; 0.5 < x < 2, k an integer from -151 to 128, or NaN; z: 12583166 + k
- *   f32_times_2_down_to(x, k, z) the same where k <= 0; z: 12583104 + k, and x has F32_DOWN_UNIT as a factor already
+ *   f32_not_below(x, low)       an f32_live: which are above low, or NaN
+ *   f32_times_2_to(x, k, z, live) x * 2^k, rounded once, 0 of what is not live; 0.5 < x < 2, k an integer from -151 to 128, or NaN;
+ *                               z: 12583166 + k. What is not live may be anything where SET_MASKS, else as the others
+ *   f32_times_2_down_to(x, k, z, live) the same where k <= 0; z: 12583104 + k, and x has F32_DOWN_UNIT as a factor already
  */
 #ifndef RLX_MICRO_VECTOR_H
 #define RLX_MICRO_VECTOR_H
@@ -653,21 +655,26 @@ SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
 
 /* ---- powers of two -------------------------------------------------------------------------- */
 
+/* A product too small for a normal number takes a hundred times as long, though it be 0: what becomes that is 0 before. */
 #if defined(RLX_SET_AVX512)
 #define F32_DOWN_UNIT 1.0f
-SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k, f32_vec z) { return _mm512_scalef_ps(x, k); }
-SET_INLINE f32_vec f32_times_2_down_to(f32_vec x, f32_vec k, f32_vec z) { return _mm512_scalef_ps(x, k); }
+typedef __mmask16 f32_live;
+SET_INLINE f32_live f32_not_below(f32_vec x, float low) { return _mm512_cmp_ps_mask(x, f32_fill(low), _CMP_NLE_UQ); }
+SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k, f32_vec z, f32_live live) { return _mm512_maskz_scalef_ps(live, x, k); }
+SET_INLINE f32_vec f32_times_2_down_to(f32_vec x, f32_vec k, f32_vec z, f32_live live) { return _mm512_maskz_scalef_ps(live, x, k); }
 #else
 #define F32_DOWN_UNIT 0x1p-65f /* what the other factor, a normal number, has too much */
+typedef u32_vec f32_live;
+SET_INLINE f32_live f32_not_below(f32_vec x, float low) { return ~(u32_vec)(x <= f32_fill(low)); }
 /* Two factors, so that a result below the normal numbers is rounded once. */
-SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k, f32_vec z)
+SET_INLINE f32_vec f32_times_2_to(f32_vec x, f32_vec k, f32_vec z, f32_live live)
 {
     u32_vec b = (u32_vec)z, h = b >> 1;
-    return x * (f32_vec)((b - h) << 23) * (f32_vec)(h << 23);
+    return (f32_vec)((u32_vec)x & live) * (f32_vec)((b - h) << 23) * (f32_vec)(h << 23);
 }
-SET_INLINE f32_vec f32_times_2_down_to(f32_vec x, f32_vec k, f32_vec z)
+SET_INLINE f32_vec f32_times_2_down_to(f32_vec x, f32_vec k, f32_vec z, f32_live live)
 {
-    return x * (f32_vec)((u32_vec)z << 23);
+    return (f32_vec)((u32_vec)x & live) * (f32_vec)((u32_vec)z << 23);
 }
 #endif
 
