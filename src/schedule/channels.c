@@ -833,13 +833,24 @@ static const rlx_stmt *write_blocks(rlx_channels *c, int64_t part)
     return rlx_sched_wrap(ctx, &around.parts, body, c->place);
 }
 
+/* Blocks of the thread that ends last, where two share parts of so many. */
+static int64_t blocks_of_last(int64_t blocks, int64_t part)
+{
+    const int64_t parts = (blocks + part - 1) / part, first = parts / 2 * part;
+    return first > blocks - first ? first : blocks - first;
+}
+
 /* How many blocks are a part, which has a picture: where that is large, few have one. */
 static int64_t blocks_of_part(const rlx_channels *c, int64_t each)
 {
     const int64_t blocks = (c->all + c->block - 1) / c->block;
+    int64_t best = (blocks + RLX_BLOCK_PARTS - 1) / RLX_BLOCK_PARTS;
     if (c->turned && each > LARGE_PICTURE)
         return (blocks + 1) / 2;
-    return blocks < RLX_BLOCK_PARTS ? 1 : blocks / RLX_BLOCK_PARTS;
+    for (int64_t fewer = best - 1; fewer > 0; fewer--)
+        if (blocks_of_last(blocks, fewer) < blocks_of_last(blocks, best))
+            best = fewer;
+    return best;
 }
 
 /* Channels that lie side by side: the weights alone are turned, once; rows come in blocks if what is around them allows it. */
