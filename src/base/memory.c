@@ -7,7 +7,14 @@
 
 #define DEFAULT_ALIGN ((size_t)16)
 
-/* The default allocator. malloc may write errno when it fails; hosts do not expect that of us. */
+/* The default allocator. malloc may write errno when it fails; hosts do not expect that of us. Compilers that think it never does would leave
+ * out what puts it back. */
+static void put_back(int saved)
+{
+    RLX_MEMORY_IS_WRITTEN();
+    errno = saved;
+}
+
 static void *system_alloc(void *user, size_t size, size_t align)
 {
     int saved = errno;
@@ -16,7 +23,7 @@ static void *system_alloc(void *user, size_t size, size_t align)
         p = malloc(size);
     else if (posix_memalign(&p, align, size) != 0)
         p = NULL;
-    errno = saved;
+    put_back(saved);
     return p;
 }
 
@@ -24,7 +31,7 @@ static void system_free(void *user, void *ptr, size_t size, size_t align)
 {
     int saved = errno;
     free(ptr);
-    errno = saved;
+    put_back(saved);
 }
 
 static void *system_resize(void *user, void *ptr, size_t old_size, size_t new_size, size_t align)
@@ -40,7 +47,7 @@ static void *system_resize(void *user, void *ptr, size_t old_size, size_t new_si
     }
     int saved = errno;
     void *p = realloc(ptr, new_size);
-    errno = saved;
+    put_back(saved);
     return p;
 }
 
@@ -141,7 +148,7 @@ static void *system_alloc_zero(size_t size)
 {
     int saved = errno;
     void *p = calloc(1, size);
-    errno = saved;
+    put_back(saved);
     return p;
 }
 
