@@ -40,6 +40,8 @@ enum {
     MOST_LANES = 3,         /* loops that are one row or column */
     MOST_LINES = 8,         /* that share a strip, and about as many parts for threads */
     NEAR_SUMS = 8192,       /* that stay near */
+    NEAR_LINES = 12288,     /* elements of strips and of sums that do */
+    WHOLE_VECTORS = 16,     /* elements that are turned back in whole vectors */
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
 };
 
@@ -405,6 +407,17 @@ static int64_t even_rows(const rlx_tiling *t)
                                           : even_tiles(lanes, RLX_ROW_TILE, t->strip.whole ? RLX_COLUMN_PANEL : RLX_ROW_PANEL, count + count % 2);
 }
 
+/* Lines that are turned at once: more where their strips and sums are near, too. */
+static int64_t lines_together(const rlx_tiling *t, int64_t rows)
+{
+    const int64_t width = t->strip.width, few = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1,
+                  near = NEAR_LINES / (t->strip.rows * t->strip.length + width * (rows < RLX_ROW_TILE ? rows : RLX_ROW_TILE));
+    int64_t most = near > few ? near : few;
+    while (most > few && most * width % WHOLE_VECTORS)
+        most--;
+    return most;
+}
+
 /* Lines of the picture in a tile: of those whose sums are turned some, so that what is done with them has rows to go along, else those that
  * share a strip. The more, the less is copied, but threads share tiles, unless a picture or a group each is enough for them. */
 static int64_t lines_of_tile(const rlx_tiling *t, bool joint)
@@ -416,7 +429,7 @@ static int64_t lines_of_tile(const rlx_tiling *t, bool joint)
     const int64_t width = t->strip.width, lines = whole / width, parts = tiles_of(lines, MOST_LINES);
     int64_t most = shared || parts > MOST_LINES ? MOST_LINES : parts;
     if (t->strip.turned)
-        most = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1;
+        most = lines_together(t, rows);
     else if (!t->strip.down && !joint)
         most = 1;
     else if (joint && !rlx_is_strip_copied(t)) /* one instruction, so that nothing speaks against many */
@@ -465,6 +478,9 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
                                       : even_columns(t);
     t->strip.lines = t->strip.down ? lines : 1;
     rlx_find_border(t, nest, &t->border);
+    if (t->strip.turned && !t->strip.whole && !t->border.is && lines > 1 && rlx_is_strip_copied(t) &&
+        lines * t->strip.rows * t->strip.length <= NEAR_LINES)
+        t->strip.together = lines;
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;

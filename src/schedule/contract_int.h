@@ -31,7 +31,7 @@ typedef struct rlx_side {
 
 /* Rows of the picture under the windows of a row of columns, which are read in place: `steps` of each window row, `apart` from each other. */
 typedef struct rlx_strip {
-    const rlx_buffer *buffer;        /* [rows + lines - 1, length]; NULL: the picture itself, whose rows are a strip as they lie */
+    const rlx_buffer *buffer;        /* [rows + lines - 1, length], of together * rows; NULL: the picture itself, whose rows are a strip as they lie */
     int64_t width;                   /* columns (rows); 0: there is no strip */
     int64_t stride, steps, apart, rows, length;
     int64_t first;                   /* where step 0 of column 0 is: behind the others, if steps go back (apart < 0) */
@@ -42,6 +42,7 @@ typedef struct rlx_strip {
     bool joint;                      /* what is done with the sums is done for all lines of a tile at once */
     bool of_rows;                    /* it is what rows are read from; else columns */
     bool turned;                     /* rows of the sum are lanes of panels of columns, and the sums are turned back */
+    int64_t together;                /* turned: of lines so many have a strip each below the other, and are one instruction; 0: each is its own */
     bool whole;                      /* turned: all columns of the sum, each step in a row of its own */
     const rlx_buffer *sums;          /* turned: [column, row] of a tile */
 } rlx_strip;

@@ -246,7 +246,8 @@ bool rlx_is_strip_copied(const rlx_tiling *t)
 
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
 {
-    const rlx_prim *shape[2] = { rlx_int64(t->ctx, t->strip.rows + t->strip.lines - 1), rlx_int64(t->ctx, t->strip.length) };
+    const int64_t rows = t->strip.together ? t->strip.together * t->strip.rows : t->strip.rows + t->strip.lines - 1;
+    const rlx_prim *shape[2] = { rlx_int64(t->ctx, rows), rlx_int64(t->ctx, t->strip.length) };
     const rlx_string *name = rlx_string_z(t->ctx, "strip");
     return name ? rlx_buffer_new(t->ctx, name, RELAX_FLOAT32, shape, 2, NULL, t->place) : NULL;
 }

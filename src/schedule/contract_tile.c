@@ -520,6 +520,15 @@ static lane_tile whole_line(const rlx_tiling *t, const lane_tile *columns)
     return line;
 }
 
+/* Such panels, each for all lines at once, whose strips are filled before. */
+static const rlx_stmt *in_panels_of_lines(const rlx_tiling *t, const depth_tile *d, const lane_tile *panel, const rlx_prim *at, lane_tile *line)
+{
+    line->line.shift = mul(t, line->loop.var, number(t, t->strip.rows));
+    const rlx_stmt *copy = rlx_sched_wrap(t->ctx, &line->loop, rlx_copy_to_strip(t, line->line, 0, 0), t->place),
+                   *sums = rlx_sched_wrap(t->ctx, &panel->loop, innermost_turned(t, d, panel, at, line, &line->loop), t->place);
+    return rlx_tir_with_temporary(t->ctx, t->strip.buffer, both(t, copy ? rlx_copy_fresh(t->ctx, copy) : NULL, sums), t->place);
+}
+
 /* Rows of a tile as lanes, line by line of the picture: panels that are full are one instruction, each of others its own. */
 static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d, const lane_tile *row, const lane_tile *columns)
 {
@@ -531,9 +540,14 @@ static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d
     if (full)
         panel.count = number(t, RLX_COLUMN_PANEL);
     const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var);
-    const rlx_stmt *body = innermost_turned(t, d, &panel, at, &line, full ? &panel.loop : NULL);
-    body = full ? body : rlx_sched_wrap(t->ctx, &panel.loop, body, t->place);
-    body = t->strip.whole ? body : in_lines(t, &line, mul(t, columns->loop.var, number(t, lines)), body);
+    const rlx_stmt *body;
+    if (t->strip.together)
+        body = in_panels_of_lines(t, d, &panel, at, &line);
+    else {
+        body = innermost_turned(t, d, &panel, at, &line, full ? &panel.loop : NULL);
+        body = full ? body : rlx_sched_wrap(t->ctx, &panel.loop, body, t->place);
+        body = t->strip.whole ? body : in_lines(t, &line, mul(t, columns->loop.var, number(t, lines)), body);
+    }
     return rlx_tir_with_temporary(t->ctx, t->strip.sums, both(t, body, turn_back(t, row, columns)), t->place);
 }
 
