@@ -50,7 +50,7 @@ typedef struct window {
     const rlx_prim *batch, *group, *channel;
     const rlx_prim *inputs, *outputs;       /* channels of a part */
     const rlx_prim *output;                 /* the channel in the part, in a block over the result */
-    const rlx_buffer *spread, *counts;
+    const rlx_buffer *spread, *counts, *ones;
     size_t order[MAX_AXES], num_order;      /* dimensions of spread */
     rlx_dtype wide;
 } window;
@@ -1028,6 +1028,11 @@ static const rlx_prim *pooled(window *w, const rlx_prim *so_far, const rlx_prim 
     const rlx_prim *x = element(w, o[0], o[1], w->group ? w->output : o[1], o + 2, k);
     if (w->is_max && rlx_dtype_is_bool(w->x.t.dtype))
         return rlx_tir_or(&w->b.t, so_far, x);
+    if (w->ones) {
+        const rlx_prim *at[MAX_AXES] = { w->output };
+        memcpy(at + 1, k, w->n * sizeof *at);
+        return rlx_tir_multiply_add(&w->b.t, so_far, x, rlx_tir_load(&w->b.t, w->ones, RLX_TIR_ITEMS(at, 1 + w->n)));
+    }
     return w->is_max ? rlx_tir_max(&w->b.t, so_far, x) : plus(w, so_far, x);
 }
 
@@ -1132,6 +1137,18 @@ static const rlx_prim *window_count(window *w, const rlx_prim *const *o)
         count = rlx_tir_mul(t, count, w->extent[i]);
     return w->counts ? rlx_tir_load(t, w->counts, RLX_TIR_ITEMS(o + 2, w->n))
                      : rlx_tir_cast(t, w->wide, count);
+}
+
+/* A sum of a window is one of products with 1, whose bits are the same, and which are faster where they are not rounded: for each channel of a
+ * part as many ones as a window has elements. */
+static void ones_block(window *w)
+{
+    rlx_lowering_list sizes = { .n = 1 + w->n, .at = { w->outputs } }, y;
+    memcpy(sizes.at + 1, w->extent, w->n * sizeof *sizes.at);
+    w->ones = rlx_tir_alloc(&w->b.t, "ones", w->wide, rlx_lowering_items(&sizes));
+    rlx_lowering_open(&w->b, "ones", &sizes, &y);
+    rlx_tir_store(&w->b.t, w->ones, rlx_lowering_items(&y), rlx_tir_number(&w->b.t, w->wide, 1));
+    rlx_tir_end_block(&w->b.t);
 }
 
 static const rlx_prim *averaged(window *w, const rlx_prim *v, const rlx_prim *const *o)
@@ -1333,6 +1350,8 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
         accumulate_boxes(&w, l->name.data, axes, first, pooled, w.is_max ? NULL : averaged);
         return rlx_lowering_end(&w.b);
     }
+    if (near && !w.is_max && dtype == RELAX_FLOAT32 && w.stride[w.n - 1] == 1 && !t->separate)
+        ones_block(&w);
     if (!w.direct) {
         open_parts(&w);
         if (!near && axis_of(&w.out, w.out.layout.n - 1) > 1)
