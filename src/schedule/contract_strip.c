@@ -51,6 +51,7 @@ enum {
     MOST_STEPS = 6144,          /* of a sum that is not cut */
     LEAST_STEPS = 32,           /* that are worth turning sums */
     LEAST_OF_HALF = 256,        /* or so many, of half a panel of rows */
+    SHALLOW_STEPS = 64,
     BEGINNING = 64,             /* steps of a panel that one of windows some columns apart costs besides */
     LOW_TILE = 3,               /* rows of a tile of the machines with the lowest: another row costs them as much as another tile */
     VECTOR = 8,                 /* elements of a vector */
@@ -146,6 +147,12 @@ static bool is_odd_vectors(const rlx_strip *s, int64_t rows)
     return s->width % (2 * WIDEST_VECTOR) == WIDEST_VECTOR && s->stride == 1 && rows % RLX_COLUMN_PANEL == 0;
 }
 
+/* Are sums of windows some columns apart, as of the first layer of a network, so short that a panel costs more to fill than to multiply? */
+static bool is_shallow(const rlx_strip *s, int64_t rows)
+{
+    return s->stride > 1 && s->rows * s->steps <= SHALLOW_STEPS && rows % WIDEST_VECTOR == 0;
+}
+
 /* Rows become lanes where panels of them are there, and their sums take less to turn back than panels of columns take to fill, which is
  * a quarter more where windows are some columns apart, and some steps more however few there are. A vector of them alone is loaded as often as it is multiplied. */
 static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t rows)
@@ -153,7 +160,7 @@ static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t ro
     if (s->width < SURELY_TURNED && (s->width % LOW_TILE == 1 || s->rows * s->steps > NEAR_STEPS))
         return false;
     return t->row.param >= 0 && rows % VECTOR == 0 && rows % RLX_COLUMN_PANEL != VECTOR && s->width >= LEAST_TURNED &&
-           (s->width % WIDEST_VECTOR || is_odd_vectors(s, rows)) &&
+           (s->width % WIDEST_VECTOR || is_odd_vectors(s, rows) || is_shallow(s, rows)) &&
            s->rows + 2 * rows < (s->stride > 1 ? s->rows * s->steps * 5 / 4 + BEGINNING : s->rows * s->steps);
 }
 
