@@ -83,9 +83,11 @@ static void offer_inner(choice *c)
 
 /* ---- work ----------------------------------------------------------------------------------- */
 
-/* Of one element, in picoseconds. What moves memory alone gains less from threads than it costs, and counts for less; a product
- * that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory; of bytes so many are one. */
-enum { PRODUCT = 50, FETCH = 150, BYTES = 10, MOVE = 50, PICK = 800, NODE = 80, FUNCTION = 1000, LIKELY = 64, MOST_DEPTH = 64 };
+/* Of one element, in picoseconds, on a machine with long vectors: what a kernel reads has often been written by the other threads, and goes from
+ * core to core then, which is what small kernels cost when they are shared. What moves memory alone gains less from threads than it costs, and counts
+ * for less; a product that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory; of bytes so
+ * many are one. */
+enum { PRODUCT = 10, FETCH = 150, BYTES = 5, MOVE = 30, PICK = 800, NODE = 40, FUNCTION = 200, LIKELY = 64, MOST_DEPTH = 64 };
 /* Of each run of an innermost loop beside that: short ones cost more than their elements. */
 enum { RUN = 6000 };
 
