@@ -121,9 +121,10 @@ static const rlx_expr *opened(rlx_onnx_conv *c, const window *w, const rlx_expr 
                              rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), value));
 }
 
-static const char *numbered(char out[32], const char *stem, size_t n, const char *end)
+enum { NAME_BYTES = 48 }; /* of an operator, whatever n is */
+static const char *numbered(char out[NAME_BYTES], const char *stem, size_t n, const char *end)
 {
-    snprintf(out, 32, "nn.%s%zud%s", stem, n, end);
+    snprintf(out, NAME_BYTES, "nn.%s%zud%s", stem, n, end);
     return out;
 }
 
@@ -137,7 +138,7 @@ static const rlx_expr *with_bias(rlx_onnx_conv *c, const rlx_expr *y, const rlx_
 static const rlx_expr *convolve(rlx_onnx_conv *c, const window *w, const rlx_expr *x,
                                 const rlx_expr *weight, rlx_dtype out)
 {
-    char name[32];
+    char name[NAME_BYTES];
     return rlx_onnx_call(c, numbered(name, "conv", w->n, ""),
                          "x x strides=I padding=I dilation=I groups=i data_layout=s "
                          "kernel_layout=s out_dtype=d",
@@ -208,7 +209,7 @@ RLX_ONNX_CONVERTER(convert_conv_transpose)
     const rlx_expr *x = rlx_onnx_input(c, 0), *weight = rlx_onnx_input(c, 1);
     window w;
     int64_t extra[MOST_AXES];
-    char name[32];
+    char name[NAME_BYTES];
     if (!weight || !read_window(c, x, weight, &w) ||
         !read_list(c, "output_padding", w.n, 0, extra, 0) || !pad_to(c, x, &w, extra))
         return false;
@@ -238,7 +239,7 @@ RLX_ONNX_CONVERTER(convert_conv_transpose)
 static const rlx_expr *pool_plain(rlx_onnx_conv *c, const char *stem, const window *w, const rlx_expr *x,
                                   bool count_pads)
 {
-    char name[32];
+    char name[NAME_BYTES];
     return rlx_onnx_call(c, numbered(name, stem, w->n, ""),
                          "x pool_size=I strides=I dilation=I padding=I ceil_mode=b "
                          "count_include_pad=b layout=s",
@@ -270,7 +271,7 @@ static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w,
 
 static bool pool_with_positions(rlx_onnx_conv *c, const window *w, const rlx_expr *x)
 {
-    char name[32];
+    char name[NAME_BYTES];
     const rlx_expr *y = rlx_onnx_call(
         c, numbered(name, "max_pool", w->n, "_with_indices"),
         "x pool_size=I strides=I dilation=I padding=I ceil_mode=b layout=s column_major=b", x, w->kernel, w->n,

@@ -7,6 +7,8 @@
 #include "relay/relay.h"
 #include "relay/relay_infer.h"
 
+#include <stdlib.h>
+
 enum { MAX_SCOPES = 400 };
 
 typedef struct type_name { const rlx_relay_type_var *var; rlx_slice name; } type_name;

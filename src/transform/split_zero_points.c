@@ -92,8 +92,9 @@ typedef struct term { const rlx_expr *a, *b; } term;
 static const rlx_expr *less_products(product *p, const rlx_expr *y, const term *terms, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const rlx_expr *more = make(p, "multiply", "x x", terms[i].a, terms[i].b);
-        y = value(p, "subtract", "x x", rlx_as_var(y) ? y : bind(p, y), more);
+        /* first, as the order of arguments is the compiler's */
+        const rlx_expr *less = make(p, "multiply", "x x", terms[i].a, terms[i].b);
+        y = value(p, "subtract", "x x", rlx_as_var(y) ? y : bind(p, y), less);
     }
     return y;
 }
