@@ -242,7 +242,7 @@ static void bench_moves(const rlx_micro_set *set)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
+    static const char *const names[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neondot" };
     only = argc > 2 ? argv[2] : NULL;
     for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
         const rlx_micro_set *set = rlx_micro_find(names[i]);

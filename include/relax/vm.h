@@ -292,7 +292,7 @@ typedef struct relax_vm_options {
     uint64_t max_memory;
     uint64_t max_depth;               /* active Relax functions; default 10000 */
     /* instructions that kernels compute with: "baseline", which every machine has, "avx2", "avx512", "avx512vnni",
-     * "avx512amx", "neon"; NULL: the best that this machine has. Results are the same to the bit. "avx512amx" asks
+     * "avx512amx", "neon", "neondot"; NULL: the best that this machine has. Results are the same to the bit. "avx512amx" asks
      * Linux to permit AMX tiles when it first computes products of bytes, for the whole process: alternate signal
      * stacks then have to be as large as getauxval(AT_MINSIGSTKSZ) says. Where one is smaller it does as
      * "avx512vnni", which never asks. */

@@ -113,6 +113,21 @@
 #define RLX_CRC32C_8(crc, word) __builtin_aarch64_crc32cx(crc, word)
 #define RLX_CRC32C_1(crc, byte) __builtin_aarch64_crc32cb(crc, byte)
 #endif
+/* c + the sum of the four products in each word, of bytes of b and those of the first word of a: both with a sign, or without one. For
+ * functions that begin with RLX_DOT_TARGET, where the CPU has it. */
+#if defined(__ARM_FEATURE_DOTPROD)
+#define RLX_DOT_TARGET
+#elif defined(__aarch64__) && defined(__clang__)
+#define RLX_DOT_TARGET __attribute__((target("dotprod")))
+#elif defined(__aarch64__) && defined(__GNUC__) && !defined(__ARM_FEATURE_ATOMICS) && !defined(__ARM_FEATURE_CRYPTO)
+/* Assemblers want the architecture that it came with, and compilers refuse what is built for more to be inline there. */
+#define RLX_DOT_TARGET __attribute__((target("arch=armv8.2-a+dotprod")))
+#endif
+#if defined(RLX_DOT_TARGET)
+#define RLX_HAS_DOTS 1
+#define RLX_DOT_I8(a, b, c) __asm__("sdot %0.4s, %1.16b, %2.4b[0]" : "+w"(c) : "w"(b), "w"(a))
+#define RLX_DOT_U8(a, b, c) __asm__("udot %0.4s, %1.16b, %2.4b[0]" : "+w"(c) : "w"(b), "w"(a))
+#endif
 /* a * b + c rounded once: one instruction where the function's target has it. */
 #define RLX_FMA_F32(a, b, c) __builtin_fmaf(a, b, c)
 #define RLX_FMA_F64(a, b, c) __builtin_fma(a, b, c)

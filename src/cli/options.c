@@ -78,7 +78,7 @@ static const option_row rows[] = {
     { 'm', "--max-memory", NULL, INTEGER, AT(max_memory), 0, "BYTES", "memory the run may take" },
     { 'V', "--max-depth", NULL, INTEGER, AT(max_depth), 0, "N", "depth of calls" },
     { 'I', "--instruction-set", NULL, TEXT, AT(instruction_set), 0, "NAME",
-      "baseline|avx2|avx512|avx512vnni|avx512amx|neon: what kernels compute with (default: the best)" },
+      "baseline|avx2|avx512|avx512vnni|avx512amx|neon|neondot: what kernels compute with (default: the best)" },
     { 'H', "--threads", NULL, INTEGER, AT(threads), 0, "N",
       "threads that compute (default: one for each core)" },
     { 'T', "--timeout", NULL, SECONDS, AT(timeout), 0, "S", "end the run after S seconds" },

@@ -8,17 +8,22 @@
  */
 #define VEC OF(X, vec)
 #define LANES OF(X, LANES)
+/* Parts of vectors that are branches have no place in the loops of whole ones. */
+#define WHOLE_TILES ((COMMON && !SET_SHORT_PARTS) || SET_LONG_PARTS)
 #if COMMON && defined(SET_WIDE_TILES)
 #define COLUMNS_DONE NAME(contract_turned)
 #else
 #define COLUMNS_DONE(r) 0
 #endif
-#if COMMON
+#if COMMON || SET_LONG_PARTS
 #define DRIVER SET
+#else
+#define DRIVER SET RLX_SMALL /* what calls the tiles of a kind that is rare */
+#endif
+#if COMMON
 #define ASKS uintptr_t soon = ask->at, step = (uintptr_t)ask->step;
 #define ASK_FOR RLX_PREFETCH
 #else
-#define DRIVER SET RLX_SMALL /* what calls the tiles of a kind that is rare */
 #define ASKS uintptr_t soon = 0, step = 0;
 #define ASK_FOR(address) (void)0
 #endif
@@ -102,6 +107,7 @@ enum { PREFETCHED = 256 };
 /* The same, up to three steps at a time, as windows have them, for elements of a at addresses that take little to find: a panel of R rows, or up
  * to 14 rows any distance apart. What only counts and moves pointers takes room from products. */
 #if COMMON && defined(LONG_TILES)
+#define IN_PANEL_BEGIN(R, u)
 #define IN_PANEL(R, i, u) a[0][(u) * (R) + (i)]
 #define IN_PANEL_STEP(R, W, u, steps) \
     RLX_UNKNOWN_VALUE(a[0]);     \
@@ -111,6 +117,7 @@ enum { PREFETCHED = 256 };
 /* Half of the rows from one pointer on, half from another; addresses are a pointer and once, twice or four times a register: 1, 3 and 5 times the
  * distance of rows reach seven. That each is unknown again behind a step keeps the compiler from joining loads of several steps, for which
  * registers are lacking. */
+#define IN_ROWS_BEGIN(R, u)
 #define IN_ROWS(R, i, u)                                                                           \
     *(const T *)((const char *)a[(i) / ((R) / 2)] +                                                \
                  apart[rlx_row_from[(i) % ((R) / 2)].apart] * rlx_row_from[(i) % ((R) / 2)].times)
@@ -127,6 +134,21 @@ enum { PREFETCHED = 256 };
     RLX_UNKNOWN_VALUE(apart[1]); \
     RLX_UNKNOWN_VALUE(apart[2]);
 #define IN_ROWS_MOVE(R, n)
+/* A panel of R rows as vectors, where an instruction multiplies by one lane: a quarter of the loads. */
+#define IN_LANES_BEGIN(R, u)                                 \
+    VEC lanes[(R) / LANES];                                  \
+    RLX_UNROLL for (int l = 0; l < (R) / LANES; l++)         \
+    {                                                        \
+        lanes[l] = OF(X, load)(a[0] + (u) * (R) + l * LANES); \
+        RLX_IN_REGISTER(lanes[l]); /* else it is loaded lane by lane */ \
+    }
+#define IN_LANES(R, i, u) lanes[(i) / LANES][(i) % LANES]
+#define IN_LANES_STEP(R, W, u, steps) \
+    RLX_PREFETCH(soon);               \
+    soon += step;                     \
+    if ((u) == (steps)-1)             \
+        RLX_PREFETCH((uintptr_t)a[0] + PREFETCHED * (R) * sizeof(T));
+#define IN_LANES_MOVE(R, n) a[0] += (n) * (R);
 #if !defined(RLX_MICRO_ROW_FROM)
 #define RLX_MICRO_ROW_FROM
 static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 1 }, { 0, 2 }, { 1, 1 }, { 0, 4 }, { 2, 1 }, { 1, 2 } };
@@ -136,6 +158,7 @@ static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 
         VEC y[W];                                                                                  \
         RLX_UNROLL for (int w = 0; w < W; w++)                                                     \
             y[w] = LOAD##part(b, w, W);                                                            \
+        way##_BEGIN(R, u)                                                                          \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                     \
         {                                                                                          \
             VEC x = OF(X, fill)(way(R, i, u));                                                      \
@@ -232,13 +255,15 @@ SET static int64_t NAME(long_rows)(const rlx_micro_sum *r, int64_t row, int64_t 
 #if COMMON && defined(SET_WIDE_TILES)
 #include "micro/wide_text.h"
 #else
-#if COMMON && !SET_SHORT_PARTS
+#if WHOLE_TILES
 TILES(2, )
 ROWS(2, )
 #endif
+#if !SET_LONG_PARTS
 TILES(2, _part)
-TILES(1, _part)
 ROWS(2, _part)
+#endif
+TILES(1, _part)
 ROWS(1, _part)
 
 /* acc, b contiguous in j, b the same for all rows, one element of a for all columns. shares (0: none): tiles that ask for as
@@ -250,14 +275,19 @@ DRIVER static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
     rlx_micro_ask ask = { b + (uintptr_t)(bytes * AHEAD), bytes, 0 };
     if (shares)
         ask = (rlx_micro_ask){ b + (uintptr_t)(bytes * r->depth), bytes / shares, bytes * r->depth / shares };
-#if COMMON && !SET_SHORT_PARTS
+#if WHOLE_TILES
     for (; j + 2 * LANES <= n; j += 2 * LANES, ask.at += 2 * sizeof(VEC))
         NAME(rows_2)(r, j, &ask);
 #endif
+#if SET_LONG_PARTS
+    for (; n > j; j += LANES, ask.at += sizeof(VEC))
+        NAME(rows_1_part)(r, j, &ask);
+#else
     for (; n - j > LANES; j += 2 * LANES, ask.at += 2 * sizeof(VEC))
         NAME(rows_2_part)(r, j, &ask);
     if (n > j)
         NAME(rows_1_part)(r, j, &ask);
+#endif
 }
 
 /* Where some tiles read the same panel, which comes from afar, they do so in turns, and each asks for a share of the steps
@@ -675,12 +705,19 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
 #undef LONG_DONE
 #undef HEIGHT
 #undef STEP_OF
+#undef WHOLE_TILES
 #undef IN_PANEL
+#undef IN_PANEL_BEGIN
 #undef IN_PANEL_STEP
 #undef IN_PANEL_MOVE
 #undef IN_ROWS
+#undef IN_ROWS_BEGIN
 #undef IN_ROWS_STEP
 #undef IN_ROWS_MOVE
+#undef IN_LANES
+#undef IN_LANES_BEGIN
+#undef IN_LANES_STEP
+#undef IN_LANES_MOVE
 #undef DOWN
 #undef FROM_A
 #undef KEEP_NONE

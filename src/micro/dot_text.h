@@ -247,9 +247,9 @@ typedef void dot_tile_fn(const rlx_micro_sum *r, int64_t row, int64_t column, u3
         }                                                                                         \
         RLX_UNROLL for (int i = 0; i < R; i++)                                                    \
         {                                                                                         \
-            uint32_t word;                                                                        \
+            WAY##_word word;                                                                      \
             memcpy(&word, a[i] + at, sizeof word);                                                \
-            WAY##_fours x = WAY##_a(u32_fill(word), of_a);                                        \
+            WAY##_spread x = WAY##_a(word, of_a);                                                 \
             RLX_UNROLL for (int w = 0; w < 2; w++)                                                \
                 s[i][w] = WAY##_sum(x, y[w], s[i][w]);                                            \
         }                                                                                         \
@@ -297,6 +297,20 @@ SET static void dot_tiles(const rlx_micro_sum *r, dot_tile_fn *tile, int64_t hei
 
 static const uint32_t sign_bits[2][16] = { ALL_16(0), ALL_16(0x80808080) };
 typedef u32_vec signed_fours, unsigned_fours, signed_off_fours, unsigned_off_fours;
+typedef u32_vec signed_off_spread, unsigned_off_spread;
+typedef uint32_t signed_off_word, unsigned_off_word;
+#if defined(SET_DOT_WORDS)
+typedef float signed_word, unsigned_word, signed_spread, unsigned_spread;
+#define signed_a(word, of_a) (word)
+#define signed_sum i8_dot_word
+#define unsigned_sum u8_dot_word
+#else
+typedef uint32_t signed_word, unsigned_word;
+typedef u32_vec signed_spread, unsigned_spread;
+#define signed_a(word, of_a) u32_fill(word)
+#define signed_sum i8_dot
+#define unsigned_sum u8_dot
+#endif
 SET static bool is_off(const rlx_micro_sum *r)
 {
     return (r->a_signed == r->b_signed) == SET_DOTS_UNLIKE;
@@ -305,10 +319,8 @@ SET static bool is_off(const rlx_micro_sum *r)
 #define signed_SET SET_DOT
 #define signed_of_a(r, R) sign_bits[0]
 #define signed_of_b signed_of_a
-#define signed_a(v, of_a) (v)
 #define signed_b(v, of_b) (v)
 #define signed_off(of_a, b, c) (c)
-#define signed_sum i8_dot
 DOT_TILE(tile, DOT_ROWS, signed)
 
 #define unsigned_SET SET_DOT
@@ -317,13 +329,12 @@ DOT_TILE(tile, DOT_ROWS, signed)
 #define unsigned_a signed_a
 #define unsigned_b signed_b
 #define unsigned_off(of_a, b, c) (c)
-#define unsigned_sum u8_dot
 DOT_TILE(tile, DOT_ROWS, unsigned)
 
 #define signed_off_SET SET_DOT
 #define signed_off_of_a(r, R) sign_bits[(R) > 1 || is_off(r)] /* rows alone have no other way */
 #define signed_off_of_b signed_of_a
-#define signed_off_a(v, of_a) ((v) ^ (of_a))
+#define signed_off_a(word, of_a) (u32_fill(word) ^ (of_a))
 #define signed_off_b signed_b
 #define signed_off_off signed_off_sum
 #define signed_off_sum i8_dot

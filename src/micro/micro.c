@@ -3,6 +3,9 @@
 #include "micro/micro_int.h"
 
 #include <string.h>
+#if defined(RLX_NEON_DOT_SET)
+#include <sys/auxv.h>
+#endif
 
 /* The widest first. */
 static const rlx_micro_set *set_of_machine(int i)
@@ -23,7 +26,11 @@ static const rlx_micro_set *set_of_machine(int i)
     if (i == 3)
         return avx2 ? &rlx_micro_avx2 : NULL;
 #elif defined(RLX_NEON_SET)
+#if defined(RLX_NEON_DOT_SET)
     if (i == 0)
+        return getauxval(AT_HWCAP) & 1ul << 20 ? &rlx_micro_neondot : NULL; /* HWCAP_ASIMDDP */
+#endif
+    if (i == 1)
         return &rlx_micro_neon;
 #endif
     return i == 4 ? &rlx_micro_baseline : NULL;

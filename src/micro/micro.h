@@ -171,7 +171,7 @@ typedef void rlx_micro_chain_fn(const rlx_micro_step *steps, int64_t n);
 /* The functions of one instruction set; NULL where it computes nothing with the element type, which is that of acc or
  * dst. Copies keep the bits of elements, or make narrow floats float32. */
 typedef struct rlx_micro_set {
-    const char *name;          /* "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" */
+    const char *name;          /* "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neondot" */
     rlx_micro_sum_fn *const (*contract)[RLX_ELEM_COUNT];       /* [product not rounded] */
     rlx_micro_groups_fn *groups;   /* contract: float32, products not rounded; NULL: nothing is gained by all at once */
     rlx_micro_sum_fn *dot;                                     /* contract: elements of 8 bits, acc of 32 */

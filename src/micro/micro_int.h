@@ -17,6 +17,10 @@ extern const rlx_micro_set rlx_micro_avx512amx;
 #elif defined(__aarch64__)
 #define RLX_NEON_SET 1
 extern const rlx_micro_set rlx_micro_neon;
+#if defined(RLX_HAS_DOTS)
+#define RLX_NEON_DOT_SET 1
+extern const rlx_micro_set rlx_micro_neondot;
+#endif
 #endif
 extern const rlx_micro_set rlx_micro_baseline;
 
@@ -73,6 +77,9 @@ void rlx_micro_add_dots(const rlx_micro_sum *r, int64_t row, int64_t rows, int64
 #if defined(RLX_X86_SETS)
 rlx_micro_sum_fn rlx_micro_dot_avx2;
 rlx_micro_groups_fn rlx_micro_dot_groups_avx2;
+#endif
+#if defined(RLX_NEON_DOT_SET)
+rlx_micro_sum_fn rlx_micro_dot_neon;
 #endif
 #if defined(RLX_AMX_SET)
 rlx_micro_sum_fn rlx_micro_dot_amx;

@@ -1,5 +1,5 @@
-/* move_text.h: copies and panels of elements of 4 bytes, for sets where a part of a vector is few instructions; included
- * once by set_text.h. What runs neither along every nor every second element is left to generic.c.
+/* move_text.h: copies and panels of elements of 4 bytes, included once by set_text.h; only those that are transposed, where a part of a vector
+ * is many instructions. What runs neither along every nor every second element is left to generic.c.
  */
 #define LANES u32_LANES
 
@@ -25,6 +25,7 @@ SET static void transpose_words(uint32_t *d, int64_t d_step, const uint32_t *s, 
     }
 }
 
+#if SET_SHORT_PARTS
 /* Where the last n elements of a row begin, and how many they are, as one vector: where masks are dear, and the row has as many, a
  * whole one, some elements of which are moved twice. */
 SET_INLINE int64_t last_lanes(int64_t n) { return !SET_MASKS && n >= LANES ? LANES : n - (n - 1) / LANES * LANES; }
@@ -212,6 +213,8 @@ SET static void pack_panel(const rlx_micro_pack *p, uint32_t *d, int64_t first, 
     }
 }
 
+#endif
+
 SET static void pack_words(const rlx_micro_pack *p)
 {
     int64_t steps = p->depth[0] * p->depth[1] * p->depth[2];
@@ -221,7 +224,7 @@ SET static void pack_words(const rlx_micro_pack *p)
         one.width = p->start + p->lanes + 1;
         p = &one;
     }
-    if (p->panel != RLX_PANEL_COLUMNS || (p->lane_stride[1] != 1 && p->lane_stride[1] != 2)) {
+    if (!SET_SHORT_PARTS || p->panel != RLX_PANEL_COLUMNS || (p->lane_stride[1] != 1 && p->lane_stride[1] != 2)) {
         bool straight = p->depth_stride[2] == 1 && (p->depth[1] == 1 || p->depth_stride[1] == p->depth[2]) &&
                         (p->depth[0] == 1 || p->depth_stride[0] == p->depth[1] * p->depth[2]),
              turned = p == &one && p->panel == RLX_PANEL_COLUMNS && straight && steps >= 4;
@@ -236,10 +239,13 @@ SET static void pack_words(const rlx_micro_pack *p)
             rlx_micro_packs[RLX_ELEM_U32][RLX_ELEM_U32](&one);
         return;
     }
+#if SET_SHORT_PARTS
     for (int64_t l = 0; !l || l < p->lanes; l += RLX_PANEL_COLUMNS, d += steps * RLX_PANEL_COLUMNS)
         pack_panel(p, d, l, rlx_micro_less(p->lanes - l, RLX_PANEL_COLUMNS));
+#endif
 }
 
+#if SET_SHORT_PARTS
 #define COPY_ROWS(by)                                                                          \
     SET static void copy_rows_##by(uint32_t *d, const uint32_t *s, const rlx_micro_box *b)     \
     {                                                                                          \
@@ -255,6 +261,7 @@ SET static void pack_words(const rlx_micro_pack *p)
 COPY_ROWS(one)
 COPY_ROWS(two)
 #undef COPY_ROWS
+#endif
 
 /* Rows in vectors, and transposes in squares; long rows, and what runs along neither, as everywhere. */
 enum { LONG_ROW = 256 };
@@ -266,7 +273,7 @@ SET static void copy_words(const rlx_micro_box *box)
 #if SET_MASKS /* a vector is a line */
     turned = b.src_stride[2] == 1 && (uint64_t)step > 1 && b.extent[3] >= LANES && b.extent[2] >= 4;
 #endif
-    if (b.dst_stride[3] != 1 || (!turned && ((step != 1 && step != 2) || (step == 1 && b.extent[3] > LONG_ROW)))) {
+    if (b.dst_stride[3] != 1 || (!turned && (!SET_SHORT_PARTS || (step != 1 && step != 2) || (step == 1 && b.extent[3] > LONG_ROW)))) {
         rlx_micro_copies[RLX_ELEM_U32][RLX_ELEM_U32](&b);
         return;
     }
@@ -277,8 +284,10 @@ SET static void copy_words(const rlx_micro_box *box)
                 (const uint32_t *)b.src + i * b.src_stride[0] + j * b.src_stride[1];
             if (turned)
                 transpose_words(d, b.dst_stride[2], s, step, b.extent[3], b.extent[2]);
+#if SET_SHORT_PARTS
             else
                 step == 2 ? copy_rows_two(d, s, &b) : copy_rows_one(d, s, &b);
+#endif
         }
 }
 #undef LANES

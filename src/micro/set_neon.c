@@ -10,29 +10,36 @@
 #define F32_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(2, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(8, W, part) CASE(4, W, part) CASE(2, W, part)
 #define F32_NEXT ALL
+#define LONG_TILES LONG_TILE(8, 2, , IN_LANES, 1)
+#define LONG_CASES LONG_CASE(8, 2, , IN_LANES, r->a_k == RLX_PANEL_ROWS && r->a_i == 1 && n >= 8 && columns >= 2 * LANES)
+#define LONG_ROWS(n) 0
+#define SET_LONG_PARTS 1
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 4
 #define SET_FUSES 1
-#define F64_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
-#define F64_CASES(W, part) CASE(4, W, part)
+#define F64_TILES(W, part) TILE(8, W, part) TILE(4, W, part) TILE(1, W, part)
+#define F64_CASES(W, part) CASE(8, W, part) CASE(4, W, part)
 #define INT_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define INT_CASES(W, part) CASE(4, W, part)
-#define DOT_ROWS 8
 #include "micro/set_text.h"
 
-const rlx_micro_set rlx_micro_neon = {
-    .name = "neon",
-    .contract = contractions,
-    .groups = contract_lanes,
-    .dot = dot,
-    .reduce = reductions,
-    .partial = partials,
-    .normalize = normalize_f32,
-    .copy = rlx_micro_copies,
-    .pack = rlx_micro_packs,
-    .map = maps,
-    .greatest = row_greatest,
-    .exp_sum = exp_sum,
-    .chain = chain,
-};
+#define FUNCTIONS             \
+    .contract = contractions, \
+    .groups = contract_lanes, \
+    .reduce = reductions,     \
+    .partial = partials,      \
+    .normalize = normalize_f32, \
+    .copy = rlx_micro_copies, \
+    .pack = rlx_micro_packs,  \
+    .copy_words = copy_words, \
+    .pack_words = pack_words, \
+    .map = maps,              \
+    .greatest = row_greatest, \
+    .exp_sum = exp_sum,       \
+    .chain = chain
+const rlx_micro_set rlx_micro_neon = { .name = "neon", .dot = dot, .dot_groups = dot_groups, FUNCTIONS };
+#if defined(RLX_NEON_DOT_SET)
+/* Where bytes are multiplied by one instruction. */
+const rlx_micro_set rlx_micro_neondot = { .name = "neondot", .dot = rlx_micro_dot_neon, FUNCTIONS };
+#endif
 #endif

@@ -1,7 +1,11 @@
 /* set_text.h: the functions of one instruction set and the table of them, included once by the file of each set, which
  * has said what tiles there are: F32_TILES(W, part) makes those of all heights, F32_CASES(W, part) chooses one for n
  * rows; the same for F64, and for INT; with SET_WIDE_TILES float32 needs none. SET_FUSES: 1 where products that are not rounded are the fast ones, 0 where they
- * are emulated and those that are rounded are fast. The other kind, and integers of 64 bits, have tiles of one row. */
+ * are emulated and those that are rounded are fast. SET_LONG_PARTS: 1 where a part of a vector is so many instructions that tiles of whole ones are
+ * worth their code for all types. The other kind, and integers of 64 bits, have tiles of one row. */
+#if !defined(SET_LONG_PARTS)
+#define SET_LONG_PARTS 0
+#endif
 #define LOW_TILES(W, part) TILE(1, W, part)
 #define LOW_CASES(W, part)
 #define ALL(W, n) (n)
@@ -46,7 +50,7 @@
 /* Steps that are asked for ahead of their time; a turn of tiles that share this, of how many it is one, and how many tiles there may be: more where
  * a tile takes so many rows that to begin it anew costs little. */
 enum { AHEAD = 32, SHARED_STEPS = 128 };
-#if defined(LONG_TILES)
+#if SET_MASKS
 enum { LEAST_SHARED = SHARED_STEPS / 2, MOST_SHARES = 8 };
 #else
 enum { LEAST_SHARED = SHARED_STEPS, MOST_SHARES = 3 };
@@ -144,7 +148,7 @@ static rlx_micro_sum_fn *const contractions[2][RLX_ELEM_COUNT] = {
 
 /* ---- moves ---------------------------------------------------------------------------------- */
 
-#if SET_SHORT_PARTS
+#if SET_TURNS
 #include "micro/move_text.h"
 #endif
 

@@ -15,7 +15,7 @@
  *   X_merge(v, w, t)            w where there are lanes, else v; where SET_PARTS
  *   u32_rows(p, step)           four words of each of u32_LANES / 4 rows; u32_low, u32_high(v, w): of each four words of v and w
  *                               the lower or upper two in turn; u32_low_pairs, u32_high_pairs: those two of v, then of w. Where
- *                               SET_SHORT_PARTS
+ *                               SET_TURNS
  *   X_fill(x)                   all lanes x
  *   X_fold(v, join)             join(upper half, lower half) of v in its lower half, until that is two lanes
  *   X_min_number, X_max_number  (s, y): of what is no NaN. What they cannot tell is in an X_seen beside: X_look(s) begins it,
@@ -25,7 +25,8 @@
  *   i16_dot(a, b)               of each two neighbours the sum of their products, as 32 bits
  *   i8_dot(a, b, c)             c + the sum of the four products in each word: of bytes of b with a sign and bytes of a,
  *   u8_dot(a, b, c)             of bytes of b without one; those of a have the other kind where SET_DOTS_UNLIKE, else the same. Where
- *                               SET_DOTS, in functions that begin with SET_DOT
+ *                               SET_DOTS, in functions that begin with SET_DOT; i8_dot_word, u8_dot_word: of a word of bytes of a, as a float's
+ *                               bits, where SET_DOT_WORDS
  *   f32_least, f32_greatest     (b, x): X_min and X_max where b is not NaN, nor -0 or +0; NaN and zeros of x stay
  *   f32_at_most(x, high)        x, or high where x is greater; NaN stays
  *   f32_clamp(x, low, high)     x, or the bound that it is beyond; NaN stays
@@ -78,6 +79,11 @@
 #endif
 #if !defined(SET_SHORT_PARTS)
 #define SET_SHORT_PARTS 0
+#endif
+#if SET_SHORT_PARTS || defined(RLX_SET_NEON)
+#define SET_TURNS 1 /* squares of four by four words are transposed in registers */
+#else
+#define SET_TURNS 0
 #endif
 #define SET_INLINE SET RLX_ALWAYS_INLINE
 
@@ -305,6 +311,12 @@ SET_INLINE f64_vec f64_merge(f64_vec v, f64_vec w, f64_tail t)
 #elif defined(RLX_SET_AVX2)
 #define OF_FOURS(what, name) \
     SET_INLINE u32_vec u32_##what(u32_vec v, u32_vec w) { return (u32_vec)_mm256_##name((__m256i)v, (__m256i)w); }
+#elif defined(RLX_SET_NEON)
+SET_INLINE u32_vec u32_low(u32_vec v, u32_vec w) { return (u32_vec)vzip1q_u32((uint32x4_t)v, (uint32x4_t)w); }
+SET_INLINE u32_vec u32_high(u32_vec v, u32_vec w) { return (u32_vec)vzip2q_u32((uint32x4_t)v, (uint32x4_t)w); }
+SET_INLINE u32_vec u32_low_pairs(u32_vec v, u32_vec w) { return (u32_vec)vzip1q_u64((uint64x2_t)v, (uint64x2_t)w); }
+SET_INLINE u32_vec u32_high_pairs(u32_vec v, u32_vec w) { return (u32_vec)vzip2q_u64((uint64x2_t)v, (uint64x2_t)w); }
+SET_INLINE u32_vec u32_rows(const uint32_t *p, int64_t step) { return u32_load(p); }
 #endif
 #if SET_SHORT_PARTS
 OF_FOURS(low, unpacklo_epi32)
@@ -323,6 +335,8 @@ SET_INLINE u32_vec u32_rows(const uint32_t *p, int64_t step)
 #endif
 #undef ROW
 }
+#endif
+#if SET_TURNS
 /* Four elements from p on of each of a vector of rows: each column as one vector. */
 SET_INLINE void turn_four(const uint32_t *p, int64_t step, u32_vec *columns)
 {
@@ -469,6 +483,12 @@ SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b) { return (u32_vec)_mm512_madd_e
 SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b) { return (u32_vec)_mm256_madd_epi16((__m256i)a, (__m256i)b); }
 #elif defined(__SSE2__)
 SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b) { return (u32_vec)_mm_madd_epi16((__m128i)a, (__m128i)b); }
+#elif defined(RLX_SET_NEON)
+SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b)
+{
+    int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
+    return (u32_vec)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
+}
 #else
 SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b)
 {
@@ -483,12 +503,23 @@ SET_INLINE u32_vec i16_dot(i16_vec a, i16_vec b)
 #define SET_DOT RLX_TARGET("avx512vnni,avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c,bmi2")
 #define i8_dot(a, b, c) ((u32_vec)_mm512_dpbusd_epi32((__m512i)(c), (__m512i)(a), (__m512i)(b)))
 #define u8_dot(a, b, c) i8_dot(b, a, c)
-#elif defined(RLX_SET_NEON) && defined(__ARM_FEATURE_DOTPROD)
+#elif defined(RLX_SET_NEON) && defined(RLX_SET_DOTS)
 #define SET_DOTS 1
 #define SET_DOTS_UNLIKE 0
-#define SET_DOT SET
-#define i8_dot(a, b, c) ((u32_vec)vdotq_s32((int32x4_t)(c), (int8x16_t)(a), (int8x16_t)(b)))
-#define u8_dot(a, b, c) ((u32_vec)vdotq_u32((uint32x4_t)(c), (uint8x16_t)(a), (uint8x16_t)(b)))
+#define SET_DOT RLX_DOT_TARGET
+/* A word that need not be spread over a vector is loaded without an instruction for vectors. */
+#define SET_DOT_WORDS 1
+#define DOT(name, A, instruction) \
+    SET_DOT RLX_ALWAYS_INLINE u32_vec name(A a, u32_vec b, u32_vec c) \
+    {                                                                 \
+        instruction(a, b, c);                                         \
+        return c;                                                     \
+    }
+DOT(i8_dot, u32_vec, RLX_DOT_I8)
+DOT(u8_dot, u32_vec, RLX_DOT_U8)
+DOT(i8_dot_word, float, RLX_DOT_I8)
+DOT(u8_dot_word, float, RLX_DOT_U8)
+#undef DOT
 #else
 #define SET_DOTS 0
 #endif
@@ -637,6 +668,10 @@ SET_INLINE f32_vec f32_sqrt(f32_vec x) { return _mm256_sqrt_ps(x); }
 SET_INLINE f32_vec f32_least(f32_vec b, f32_vec x) { return _mm_min_ps(b, x); }
 SET_INLINE f32_vec f32_greatest(f32_vec b, f32_vec x) { return _mm_max_ps(b, x); }
 SET_INLINE f32_vec f32_sqrt(f32_vec x) { return _mm_sqrt_ps(x); }
+#elif defined(RLX_SET_NEON)
+SET_INLINE f32_vec f32_least(f32_vec b, f32_vec x) { return vminq_f32(b, x); }
+SET_INLINE f32_vec f32_greatest(f32_vec b, f32_vec x) { return vmaxq_f32(b, x); }
+SET_INLINE f32_vec f32_sqrt(f32_vec x) { return vsqrtq_f32(x); }
 #else
 SET_INLINE f32_vec f32_least(f32_vec b, f32_vec x) { return f32_min(b, x); }
 SET_INLINE f32_vec f32_greatest(f32_vec b, f32_vec x) { return f32_max(b, x); }

@@ -10,10 +10,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "fenced.h"
 #include "format/kernel_math.h"
 #include "micro/micro.h"
 
-static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
+static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neondot" };
 /* Strips side by side, each between fences; longer than a set takes through a step at a time. */
 enum { MOST = 2300, STRIPS = 4, FENCE = 8, WIDTH = MOST + 2 * FENCE, ALL = STRIPS * WIDTH };
 
@@ -128,8 +129,9 @@ static void chains(void **state)
 {
     static float strips[ALL], kept[ALL], want[ALL];
     program p;
-    for (size_t round = 0; round < 3000; round++) {
-        size_t n = round < 300 ? round + 1 : 1 + next_random() % MOST;
+    const size_t rounds = (size_t)rounds_of(3000), short_ones = rounds / 10;
+    for (size_t round = 0; round < rounds; round++) {
+        size_t n = round < short_ones ? round + 1 : 1 + next_random() % MOST;
         for (size_t i = 0; i < ALL; i++)
             kept[i] = any_float();
         memcpy(want, kept, sizeof kept);
@@ -154,8 +156,9 @@ static void chains(void **state)
 static void rows_of_exp(void **state)
 {
     static float x[MOST], got[MOST + FENCE], want[MOST + FENCE];
-    for (size_t round = 0; round < 2000; round++) {
-        size_t n = round < MOST ? round + 1 : 1 + next_random() % MOST, first = n / 2 / RLX_PARTIAL_SUMS * RLX_PARTIAL_SUMS;
+    const size_t lengths = 2000, rounds = (size_t)rounds_of((int)lengths);
+    for (size_t round = 0; round < rounds; round++) {
+        size_t n = 1 + round * lengths / rounds, first = n / 2 / RLX_PARTIAL_SUMS * RLX_PARTIAL_SUMS;
         float b = round & 1 ? any_float() : 3, sums[RLX_PARTIAL_SUMS] = { 0 };
         for (size_t i = 0; i < n; i++)
             x[i] = round & 2 ? any_float() : (float)((double)(int64_t)next_random() * 0x1p-60);

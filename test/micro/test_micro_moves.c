@@ -66,7 +66,7 @@ static void clear_memory(void)
     memset(to_memory.bytes, 0x5a, to_memory.size);
 }
 
-static const char *const set_names[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
+static const char *const set_names[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neondot" };
 
 /* ---- boxes ---------------------------------------------------------------------------------- */
 

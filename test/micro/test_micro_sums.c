@@ -228,7 +228,7 @@ static void *place(fenced f, const rlx_micro_sum *s, int64_t i, int64_t j, int64
     return fenced_place(f, low, high, bytes, once_in(2));
 }
 
-static const char *const set_names[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
+static const char *const set_names[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neondot" };
 
 static const char *const elem_names[RLX_ELEM_COUNT] = {
 #define INTEGER(name, elem, text, ...) text,

@@ -293,7 +293,7 @@ static void strips_and_single_elements(void **state)
 /* exp of a difference as each set of instructions computes it for rows. */
 static void exp_of_rows(void **state)
 {
-    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
+    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neondot" };
     float x[100], z[100];
     for (size_t round = 0; round < 10000; round++) {
         size_t columns = 1 + next_random() % 100;

@@ -614,7 +614,7 @@ static void show(const block *b, uint64_t seed, const char *set)
                   (long long)b->count[1], (long long)b->count[2], b->fits);
 }
 
-static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
+static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neondot" };
 static size_t compared, refused, sets_run;
 
 static void one_block(uint64_t seed)

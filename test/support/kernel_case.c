@@ -240,7 +240,7 @@ static rlx_kernel *load_kernel(rlx_context *ctx, const rlx_prim_func *f)
 static void run_sets(rlx_context *ctx, const rlx_prim_func *f, const kc *c, int code,
                      void *const *want, const char *what)
 {
-    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon" };
+    static const char *const sets[] = { "baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neondot" };
     static const size_t threads[] = { 1, 2, 3, 7 };
     char who[64];
     rlx_kernel *k = load_kernel(ctx, f);

@@ -74,7 +74,7 @@ if [ "${RELAX_VARIANT:-release}" = release ] && is_gcc; then
         micro=$((micro + $(code_of "$archive" "$(basename "$part" .c).o")))
     done
     at_most "micro for all machines" "$micro" 46100
-    for set in baseline avx2 avx512 amx neon; do
+    for set in baseline avx2 avx512 amx neon neon_dot; do
         bytes=$(code_of "$archive" "set_$set.o")
         at_most "instruction set $set" "$bytes" 60000
         micro=$((micro + bytes))
