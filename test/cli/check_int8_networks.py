@@ -214,6 +214,7 @@ def check(seed):
     return True
 
 
-numbers = seeds("INT8", 1500 if LONG else 30)
-s.each("INT8", numbers, check, (lambda seed: print(Network(seed).text())) if len(numbers) == 1 else None)
-s.done()
+if __name__ == "__main__":
+    numbers = seeds("INT8", 1500 if LONG else 30)
+    s.each("INT8", numbers, check, (lambda seed: print(Network(seed).text())) if len(numbers) == 1 else None)
+    s.done()

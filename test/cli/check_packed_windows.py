@@ -153,6 +153,7 @@ def check(seed):
     return True
 
 
-numbers = seeds("WINDOWS", 2000 if LONG else 60)
-s.each("WINDOWS", numbers, check, (lambda seed: print(Program(seed).text())) if len(numbers) == 1 else None)
-s.done()
+if __name__ == "__main__":
+    numbers = seeds("WINDOWS", 2000 if LONG else 60)
+    s.each("WINDOWS", numbers, check, (lambda seed: print(Program(seed).text())) if len(numbers) == 1 else None)
+    s.done()

@@ -3,9 +3,13 @@
     module = Module(text)                                   # Failed with its diagnostics where it cannot be read
     results = module.compile(2).call("main", [array, ...])  # a flat list of arrays; Failed with code and message
 
+With RELAX_TAPE=FILE calls of bytecode without packed functions are recorded there, for test/vm/replay.c to compare on another machine.
+
 numpy has no bfloat16 and no floats of 8 bits: NARROW has dtypes of their bits. An argument may also be a list (a tuple) or "shape:2,3".
 """
 import ctypes
+import os
+import struct
 
 import numpy as np
 
@@ -103,6 +107,7 @@ class Executable:
         if lib.relax_vm_create(handle, options, out.ref, error.ref) != lib.RELAX_OK:
             raise failure(error.value)
         self.vm = out.value
+        self.is_plain = not (instruction_set or packed or max_depth)
         self.native, self.compilers = lib.relax_executable_num_native_kernels(handle), lib.relax_executable_compiler_processes(handle)
 
     def __del__(self):
@@ -133,13 +138,15 @@ class Executable:
         found = []
         flatten(result, found)
         lib.relax_value_release(result)
+        if TAPE and self.is_plain and not self.native:
+            record(self, name, args, found)
         return found
 
 
 def instruction_sets():
     """Those that this machine has."""
     module, found = Module("@T.prim_func\ndef f(A: T.Buffer((1,), \"float32\")):\n    A[0] = T.float32(0)\n"), []
-    for name in ("baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon"):
+    for name in ("baseline", "avx2", "avx512", "avx512vnni", "avx512amx", "neon", "neondot"):
         try:
             module.compile(instruction_set=name)
             found.append(name)
@@ -157,11 +164,39 @@ def failure(error):
     return made
 
 
+TAPE = os.environ.get("RELAX_TAPE")
+recorded = []           # the program that the end of the tape is about
+
+
+def record(executable, name, args, found):
+    with open(TAPE, "ab") as tape:
+        if recorded != [executable]:
+            recorded[:] = [executable]
+            lib.relax_executable_save(executable.handle, *text(TAPE + ".rlx"), None)
+            with open(TAPE + ".rlx", "rb") as program:
+                content = program.read()
+            tape.write(struct.pack("QQ", 1, len(content)) + content)
+        name = name.encode()
+        tape.write(struct.pack("QQ", 2, len(name)) + name)
+        for values in (args.values, found):
+            tape.write(struct.pack("Q", len(values)) + b"".join(map(on_tape, values)))
+
+
+def on_tape(value):
+    if isinstance(value, list):
+        return struct.pack("QQ", 1, len(value)) + b"".join(map(on_tape, value))
+    if isinstance(value, str):
+        dims = [int(d) for d in value.partition(":")[2].split(",") if d]
+        return struct.pack(f"{2 + len(dims)}Q", 2, len(dims), *dims)
+    value = np.asarray(value)
+    return struct.pack(f"{4 + value.ndim}Q", 0, CODES[value.dtype], value.ndim, *value.shape, value.nbytes) + value.tobytes()
+
+
 class Arguments:
     """Values of the library made of arrays."""
 
     def __init__(self, values):
-        self.count = len(values)
+        self.count, self.values = len(values), values if TAPE else None
         self.cells = lib.array("relax_value", max(1, self.count))
         for i, value in enumerate(values):
             put(self.cells[i], value)

@@ -39,6 +39,9 @@ look() {
     [ "$what" = build ] && return
     if [ "$what" = long ]; then
         need libmpfr-dev has_header mpfr.h
+        need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+        need libc6-dev-arm64-cross test -e /usr/aarch64-linux-gnu/include/stdio.h
+        need qemu-user command -v qemu-aarch64
         return
     fi
     need python3 command -v $python
