@@ -63,6 +63,8 @@ rlx_scalar rlx_scalar_convert(rlx_dtype to, rlx_dtype from, rlx_scalar v);
 /* ADD ... GE of operands of dtype t. */
 enum rlx_scalar_trouble rlx_scalar_binary(enum rlx_node_kind kind, rlx_dtype t, rlx_scalar a,
                                           rlx_scalar b, rlx_scalar *out);
+/* Is it a power of two of floats, whose reciprocal is neither infinite nor denormal? A quotient by it is the product with that. */
+bool rlx_has_exact_reciprocal(double v);
 enum rlx_bit_op {
     RLX_BIT_NONE,
     RLX_BIT_AND,

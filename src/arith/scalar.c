@@ -165,3 +165,10 @@ enum rlx_scalar_trouble rlx_scalar_bits(enum rlx_bit_op op, rlx_dtype t, int64_t
     *out = rlx_dtype_wrap(t, *out);
     return RLX_SCALAR_FINE;
 }
+
+bool rlx_has_exact_reciprocal(double v)
+{
+    enum { LEAST = -124, MOST = 126 }; /* of float32 */
+    int exponent;
+    return fabs(frexp(v, &exponent)) == 0.5 && exponent >= LEAST && exponent <= MOST;
+}

@@ -196,6 +196,15 @@ static bool is_step(const rlx_kgen *w, const rlx_prim *p)
     return uses == 1 && !rlx_ptrmap_find(&w->memo, p, &at);
 }
 
+/* What a quotient divides by, and a product by a power of two, which schedules write in its place (schedule/ranges.c). */
+static const rlx_prim *divisor_of(rlx_kgen *w, const rlx_binary *b)
+{
+    if (b->node.kind == RLX_NODE_DIV)
+        return b->b;
+    const double factor = b->node.kind == RLX_NODE_MUL && b->b->kind == RLX_NODE_FLOAT_IMM ? ((const rlx_float_imm *)b->b)->value : 0;
+    return rlx_has_exact_reciprocal(factor) ? rlx_float(w->ctx, RELAX_FLOAT32, 1 / factor) : NULL;
+}
+
 /* QUANTIZE: round(a / b) + c, or round(a) + c, of float32 made int8 or uint8; no step of it is wanted elsewhere. */
 static bool find_quantized(rlx_kgen *w, const rlx_prim *p, const rlx_prim **of)
 {
@@ -207,9 +216,10 @@ static bool find_quantized(rlx_kgen *w, const rlx_prim *p, const rlx_prim **of)
         (cast->dtype != RELAX_INT8 && cast->dtype != RELAX_UINT8) || rlx_prim_dtype(cast->a) != RELAX_FLOAT32 ||
         !is_step(w, cast->a) || !is_step(w, sum->a))
         return false;
-    const rlx_binary *quotient = round->args[0]->kind == RLX_NODE_DIV && is_step(w, round->args[0]) ? rlx_as_binary(round->args[0]) : NULL;
-    of[0] = quotient ? quotient->a : round->args[0];
-    of[1] = quotient ? quotient->b : rlx_float(w->ctx, RELAX_FLOAT32, 1);
+    const rlx_binary *scaled = is_step(w, round->args[0]) ? rlx_as_binary(round->args[0]) : NULL;
+    const rlx_prim *step = scaled ? divisor_of(w, scaled) : NULL;
+    of[0] = step ? scaled->a : round->args[0];
+    of[1] = step ? step : rlx_float(w->ctx, RELAX_FLOAT32, 1);
     of[2] = sum->b;
     return of[1] != NULL;
 }

@@ -1,10 +1,13 @@
-/*- ranges.c: integers of which the ranges of loops say more than is written.
+/*- ranges.c: integers of which the ranges of loops say more than is written; and quotients that are products.
  *
  *     for i < 8, j < 64:  Y[i, j] = X[(j // 64 + i) % 8, j % 64]        ->        Y[i, j] = X[i, j]
  *
  *     for i < 28:  A[i] = S[i] / float32(max(min(i * 2 + 1, 55) + 1 - i * 2, 1))    ->    A[i] = S[i] / 2
  *
- * Compilers write another shape of a tensor, and counts of elements, so. What is left is a copy, or goes with the nest that reads it.
+ *     Y[i] = X[i] / float32(4)    ->    Y[i] = X[i] * float32(0.25)
+ *
+ * Compilers write another shape of a tensor, and counts of elements, so. What is left is a copy, or goes with the nest that reads it. A quotient
+ * takes several times as long as a product, which is the same number where the divisor is a power of two.
  */
 #include "schedule/schedule_int.h"
 
@@ -20,6 +23,14 @@ static bool is_division(const rlx_node *n)
     return n->kind == RLX_NODE_FLOOR_DIV || n->kind == RLX_NODE_FLOOR_MOD;
 }
 
+static bool is_scaled(const rlx_node *n)
+{
+    const rlx_binary *b = n->kind == RLX_NODE_DIV ? rlx_as_binary(n) : NULL;
+    const rlx_dtype t = b ? rlx_prim_dtype(b->a) : RELAX_INT64;
+    return (t == RELAX_FLOAT32 || t == RELAX_FLOAT64) && b->b->kind == RLX_NODE_FLOAT_IMM &&
+           rlx_has_exact_reciprocal(((const rlx_float_imm *)b->b)->value);
+}
+
 static bool is_choice(const rlx_node *n)
 {
     return (n->kind == RLX_NODE_MIN || n->kind == RLX_NODE_MAX) && !rlx_dtype_is_float(rlx_prim_dtype((const rlx_prim *)n));
@@ -30,7 +41,7 @@ static enum rlx_step note_loop(void *user, const rlx_node *n, const rlx_field *v
     ranges *g = user;
     const rlx_for_stmt *f = rlx_as_for_stmt(n);
     int64_t min, extent, last;
-    g->any |= is_division(n) || is_choice(n);
+    g->any |= is_division(n) || is_choice(n) || is_scaled(n);
     if (f && rlx_int_literal(f->min, &min) && rlx_int_literal(f->extent, &extent) && extent > 0 && rlx_add_i64(min, extent - 1, &last))
         g->failed |= !rlx_scope_bound(&g->scope, rlx_as_prim_var(f->loop_var), min, last);
     return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : RLX_STEP_ON;
@@ -65,6 +76,12 @@ static const rlx_node *divide(const ranges *g, const rlx_binary *b)
     return b->node.kind == RLX_NODE_FLOOR_DIV ? zero : b->a;
 }
 
+static const rlx_node *scale(const ranges *g, const rlx_binary *b)
+{
+    const rlx_prim *factor = rlx_float(g->ctx, rlx_prim_dtype(b->a), 1 / ((const rlx_float_imm *)b->b)->value);
+    return factor ? rlx_fold_mul(g->ctx, b->a, factor) : NULL;
+}
+
 /* The operand that is surely the least, or the greatest. */
 static const rlx_node *choose(const ranges *g, const rlx_binary *b)
 {
@@ -96,6 +113,7 @@ static const rlx_node *fold(rlx_rewriter *r, const rlx_node *n)
     return !now                     ? NULL
            : is_division(now)       ? divide(g, rlx_as_binary(now))
            : is_choice(now)         ? choose(g, rlx_as_binary(now))
+           : is_scaled(now)         ? scale(g, rlx_as_binary(now))
            : now->kind == RLX_NODE_CAST ? count(g, now)
                                     : now;
 }
