@@ -51,6 +51,7 @@ typedef struct window {
     const rlx_prim *inputs, *outputs;       /* channels of a part */
     const rlx_prim *output;                 /* the channel in the part, in a block over the result */
     const rlx_buffer *spread, *counts, *ones;
+    const rlx_prim *counted;                /* channels that counts are written for; NULL: those of a place are one number */
     size_t order[MAX_AXES], num_order;      /* dimensions of spread */
     rlx_dtype wide;
 } window;
@@ -967,10 +968,10 @@ static bool split_steps(const axis_numbers *a, ranges *out)
     return fits;
 }
 
-/* False: padding is better. */
-static bool split_windows(const window *w, ranges *axes)
+/* are_lanes: channels will lie innermost. False: padding is better. */
+static bool split_windows(const window *w, bool are_lanes, ranges *axes)
 {
-    size_t boxes = 1, innermost = axis_of(&w->out, w->out.layout.n - 1);
+    size_t boxes = 1, innermost = are_lanes ? 1 : axis_of(&w->out, w->out.layout.n - 1);
     for (size_t i = 0; i < w->n; i++) {
         axis_numbers a;
         bool steps = w->is_max && innermost == 2 + i;
@@ -1100,6 +1101,8 @@ static bool count_boxes(window *w, bool padding)
             count *= w->box[i]->steps;
             sizes.at[i] = number(w, w->box[i]->count);
         }
+        if (w->counted)
+            sizes.at[sizes.n++] = w->counted;
         rlx_lowering_open(&w->b, "count", &sizes, &y);
         for (size_t i = 0; i < w->n; i++)
             y.at[i] = plus(w, y.at[i], number(w, w->box[i]->at));
@@ -1118,6 +1121,8 @@ static void count_block(window *w)
     rlx_lowering_list sizes = { .n = w->n }, y;
     const rlx_prim *count = number(w, 1);
     memcpy(sizes.at, w->out.size + 2, w->n * sizeof *sizes.at);
+    if (w->counted)
+        sizes.at[sizes.n++] = w->counted;
     w->counts = rlx_tir_alloc(t, "count", w->wide, rlx_lowering_items(&sizes));
     if (count_boxes(w, padding))
         return;
@@ -1135,7 +1140,7 @@ static const rlx_prim *window_count(window *w, const rlx_prim *const *o)
     const rlx_prim *count = number(w, 1);
     for (size_t i = 0; i < w->n; i++)
         count = rlx_tir_mul(t, count, w->extent[i]);
-    return w->counts ? rlx_tir_load(t, w->counts, RLX_TIR_ITEMS(o + 2, w->n))
+    return w->counts ? rlx_tir_load(t, w->counts, RLX_TIR_ITEMS(o + 2, w->n + (w->counted != NULL)))
                      : rlx_tir_cast(t, w->wide, count);
 }
 
@@ -1325,6 +1330,130 @@ static void pool_by_axes(window *w)
     rlx_tir_end_block(t);
 }
 
+/*- ---- channels as lanes ------------------------------------------------------------------------
+ *
+ *     for n, some c:
+ *         turned[y, x, c] = data[n, c, y, x]
+ *         sum[y, x, c] = maximum or sum over those k that are inside, of turned[y * stride + k0 - before, .., c]
+ *         sum[y, x, c] = sum[y, x, c] / count[y, x, c]
+ *         out[n, c, y, x] = sum[y, x, c]
+ *
+ * where vectors along lines are mostly empty, or are made of elements that are apart, or borders would have to be written around all pictures.
+ */
+enum { LANES = 16, MOST_TURNED = 5120 }; /* elements of a picture: LANES larger ones are not near; half of it for maxima of every second one, which are fast where they are */
+
+/* Do windows move along lines by steps, and is so much in them, and of vectors along a line of the result so little, that to turn pictures is a gain? */
+static bool are_lanes_better(const window *w)
+{
+    enum { MANY = 9 };
+    int64_t taps = 1, extent, places;
+    for (size_t i = 0; i < w->n; i++)
+        if (!rlx_int_literal(w->extent[i], &extent) || extent < 1 || (taps *= extent) > MOST_TURNED)
+            return false;
+    if (w->stride[w->n - 1] < 2 || !rlx_int_literal(w->out.size[1 + w->n], &places))
+        return false;
+    const int64_t covered = (places + LANES - 1) / LANES * LANES;
+    return w->stride[w->n - 1] > 2 || (taps >= MANY ? !w->direct || 2 * covered >= 3 * places : !w->is_max && covered >= 2 * places);
+}
+
+/* Channels of a part: whole vectors, mostly, so many that their pictures are near, and two parts at least. 0: they had better not be lanes. */
+static int64_t choose_lanes(const window *w)
+{
+    const int64_t most = w->is_max && w->stride[w->n - 1] == 2 ? MOST_TURNED / 2 : MOST_TURNED;
+    int64_t size, picture = 1, channels, batch, best = 0;
+    bool known = w->n > 1 && w->x.t.dtype == RELAX_FLOAT32 && w->x.layout.n == 2 + w->n && w->out.layout.n == 2 + w->n &&
+                 axis_of(&w->x, 1) == 1 && axis_of(&w->out, 1) == 1 && rlx_int_literal(w->x.size[0], &batch) &&
+                 rlx_int_literal(w->x.size[1], &channels);
+    for (size_t i = 0; i < w->n && known; i++)
+        known = rlx_int_literal(w->x.size[2 + i], &size) && size > 0 && size <= most && (picture *= size) <= most;
+    if (!known || !are_lanes_better(w))
+        return 0;
+    for (int64_t c = LANES / 2; c <= channels; c++) {
+        const bool full = 4 * c >= 3 * ((c + LANES - 1) / LANES * LANES), near = c <= 2 * LANES || c * picture <= NEAR_PICTURES;
+        if (channels % c == 0 && full && near && (c < channels || batch > 1))
+            best = c;
+    }
+    return best;
+}
+
+static void turn_part(window *w)
+{
+    const rlx_prim *size[MAX_AXES] = { NULL, w->inputs }, *at[MAX_AXES] = { NULL };
+    for (size_t i = 0; i < w->n; i++)
+        w->order[w->num_order++] = 2 + i, size[2 + i] = w->x.size[2 + i];
+    w->order[w->num_order++] = 1;
+    rlx_lowering_list sizes = in_order(w, size);
+    w->spread = rlx_tir_alloc(&w->b.t, "turned", w->x.t.dtype, rlx_lowering_items(&sizes));
+    open_box(w, "turn", size, at);
+    rlx_lowering_list to = in_order(w, at);
+    rlx_tir_store(&w->b.t, w->spread, rlx_lowering_items(&to), data_at(w, at));
+    rlx_tir_end_block(&w->b.t);
+}
+
+/* The result of a part, whose channels come last, in place of that of the call. */
+static void turn_result(window *w)
+{
+    const rlx_prim *size[MAX_AXES];
+    part_sizes(w, size);
+    rlx_lowering_list sizes = in_order(w, size);
+    w->out.size[1] = w->outputs;
+    w->out.layout = (rlx_layout){ .n = 0 };
+    for (size_t i = 0; i < w->num_order; i++)
+        w->out.layout.letter[w->out.layout.n++] = w->out.axes[w->order[i]];
+    w->out.t.dtype = w->wide;
+    w->out.t.buffer = rlx_tir_alloc(&w->b.t, "sum", w->wide, rlx_lowering_items(&sizes));
+    w->group = NULL;
+}
+
+static void average_turned(window *w)
+{
+    rlx_lowering_list sizes = in_order(w, w->out.size), index;
+    const rlx_prim *o[MAX_AXES];
+    rlx_lowering_open(&w->b, "average", &sizes, &index);
+    memcpy(o + 2, index.at, (w->n + 1) * sizeof *o);
+    rlx_tir_store(&w->b.t, w->out.t.buffer, rlx_lowering_items(&index),
+                  averaged(w, rlx_tir_load(&w->b.t, w->out.t.buffer, rlx_lowering_items(&index)), o));
+    rlx_tir_end_block(&w->b.t);
+}
+
+static void turn_back(window *w, const rlx_buffer *sum)
+{
+    const rlx_prim *o[MAX_AXES], *size[MAX_AXES], *in_part[MAX_AXES];
+    part_sizes(w, size);
+    rlx_lowering_list sizes = of_part(w, size), index;
+    rlx_lowering_open(&w->b, "result", &sizes, &index);
+    whole_index(w, &index, o);
+    memcpy(in_part + 1, index.at, (w->n + 1) * sizeof *o);
+    rlx_lowering_list to = rlx_lowering_placed(&w->b, &w->out, o), from = in_order(w, in_part);
+    rlx_tir_store(&w->b.t, w->out.t.buffer, rlx_lowering_items(&to), rlx_tir_load(&w->b.t, sum, rlx_lowering_items(&from)));
+    rlx_tir_end_block(&w->b.t);
+}
+
+static void pool_lanes(window *w, int64_t together, const ranges *axes, const rlx_prim *first)
+{
+    int64_t channels = together;
+    (void)rlx_int_literal(w->x.size[1], &channels);
+    w->inputs = w->outputs = number(w, together);
+    w->groups = channels / together;
+    if (!w->direct && !w->is_max) {
+        w->counted = w->outputs;
+        count_block(w);
+    }
+    w->direct = false;
+    open_parts(w);
+    turn_part(w);
+    const rlx_lowering_side whole = w->out;
+    const rlx_prim *group = w->group;
+    turn_result(w);
+    const rlx_buffer *sum = w->out.t.buffer;
+    accumulate_boxes(w, w->b.l->name.data, axes, first, pooled, NULL);
+    if (!w->is_max)
+        average_turned(w);
+    w->out = whole, w->group = group;
+    turn_back(w, sum);
+    rlx_tir_end_block(&w->b.t);
+}
+
 const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
 {
     window w = { .n = l->row->member.number, .direct = true, .groups = 1 };
@@ -1336,16 +1465,21 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
     rlx_dtype dtype = w.x.t.dtype;
     w.wide = w.is_max ? dtype : sum_dtype(dtype);
     w.fill = w.is_max ? least(t, dtype) : rlx_tir_number(t, dtype, 0);
-    if (!w.direct && !w.is_max)
-        count_block(&w);
     const rlx_prim *first = w.is_max ? w.fill : rlx_tir_number(t, w.wide, 0);
     ranges axes[MAX_SPATIAL];
+    const int64_t lanes = choose_lanes(&w);
+    if (lanes && split_windows(&w, true, axes)) {
+        pool_lanes(&w, lanes, axes, first);
+        return rlx_lowering_end(&w.b);
+    }
+    if (!w.direct && !w.is_max)
+        count_block(&w);
     if (is_by_axes(&w)) {
         pool_by_axes(&w);
         return rlx_lowering_end(&w.b);
     }
     const bool near = !w.direct && choose_channels(&w, false);
-    if (!w.direct && !near && split_windows(&w, axes)) {
+    if (!w.direct && !near && split_windows(&w, false, axes)) {
         w.direct = true;
         accumulate_boxes(&w, l->name.data, axes, first, pooled, w.is_max ? NULL : averaged);
         return rlx_lowering_end(&w.b);

@@ -85,8 +85,11 @@ def pools(pick, rng):
     wide = np.pad(x.astype(np.float64), [(0, 0)] * 2 + [(p, p) for p in pad], constant_values=-np.inf if maximum else 0)
     windows = np.lib.stride_tricks.sliding_window_view(wide, size, tuple(range(2, 2 + n)))[(slice(None),) * 2 + tuple(slice(None, None, k) for k in stride)]
     last = tuple(range(2 + n, 2 + 2 * n))
-    want = windows.max(last) if maximum else windows.mean(last)
-    count = "" if maximum else ", count_include_pad=True"
+    inside = not maximum and pick.random() < 0.5
+    there = np.pad(np.ones_like(x), [(0, 0)] * 2 + [(p, p) for p in pad]) if inside else np.ones_like(wide)
+    there = np.lib.stride_tricks.sliding_window_view(there, size, tuple(range(2, 2 + n)))[(slice(None),) * 2 + tuple(slice(None, None, k) for k in stride)]
+    want = windows.max(last) if maximum else windows.sum(last) / there.sum(last)
+    count = "" if maximum else f", count_include_pad={not inside}"
     return x, f"nn.{'max' if maximum else 'avg'}_pool{n}d(x, pool_size={size}, strides={stride}, padding={pad * 2}{count})", want
 
 
