@@ -311,15 +311,11 @@ static const rlx_prim *position(reduction *r, const rlx_lowering_list *index)
     return p;
 }
 
-/* Should x replace the best so far? Strictly better, so the first wins; the first NaN beats all
- * numbers. */
-static const rlx_prim *better(rlx_tir *t, bool greatest, bool is_float, const rlx_prim *x,
-                              const rlx_prim *best)
+/* Does the best so far stay? Not where x is strictly better, so the first wins; the first NaN beats all numbers. */
+static const rlx_prim *stays(rlx_tir *t, bool greatest, bool is_float, const rlx_prim *x, const rlx_prim *best)
 {
-    if (!is_float)
-        return greatest ? rlx_tir_gt(t, x, best) : rlx_tir_lt(t, x, best);
     const rlx_prim *worse = greatest ? rlx_tir_le(t, x, best) : rlx_tir_ge(t, x, best); /* not, if one is NaN */
-    return rlx_tir_and(t, rlx_tir_not(t, worse), rlx_tir_not(t, rlx_tir_call1(t, "isnan", best)));
+    return is_float ? rlx_tir_or(t, worse, rlx_tir_ne(t, best, best)) : worse;
 }
 
 /*- Along the last axis: the greatest element of a row first, then the least place that holds it. Both are one instruction.
@@ -426,35 +422,152 @@ static void arg_of_rows(reduction *r, enum rlx_fold which)
     rlx_lowering_rows_end(&rows);
 }
 
+/* What places are counted in: half as wide as the result if that can be. */
+static rlx_dtype place_dtype(reduction *r)
+{
+    int64_t count;
+    return rlx_int_literal(rlx_lowering_product(&r->b, &r->x.shape.sizes, r->marked), &count) && count < INT32_MAX ? RELAX_INT32 : RELAX_INT64;
+}
+
+/* The axis that is reduced is the outermost loop, so that all others are one. */
+static void open_turned(reduction *r, const rlx_lowering_list *sizes, rlx_lowering_list *index)
+{
+    char label[RLX_LOW_NAME];
+    rlx_tir_begin_block(&r->b.t, r->b.l->name.data);
+    index->n = sizes->n;
+    for (size_t i = 0; i < sizes->n; i++) {
+        rlx_lowering_name(label, i ? 'i' : 'k', i);
+        index->at[i] = (i ? rlx_tir_spatial : rlx_tir_reduce)(&r->b.t, label, sizes->at[i]);
+    }
+}
+
+/* The best so far of all places that stay, and where it was, element after element. turned: x with the axis that is reduced in front, which
+ * is an index of `sizes`; NULL: x. */
+static const rlx_buffer *find_places(reduction *r, enum rlx_fold which, const rlx_lowering_list *sizes, const bool *marked, const rlx_buffer *turned)
+{
+    rlx_tir *t = &r->b.t;
+    const bool greatest = which == RLX_FOLD_MAX;
+    const rlx_dtype wide = rlx_dtype_is_bool(r->x.dtype) ? RELAX_UINT8 : r->x.dtype, places = place_dtype(r);
+    rlx_lowering_list kept = { .n = 0 }, index, at = { .n = 0 };
+    for (size_t i = 0; i < sizes->n; i++)
+        if (!marked[i])
+            kept.at[kept.n++] = sizes->at[i];
+    const rlx_buffer *place = rlx_tir_alloc(t, "place", places, rlx_lowering_items(&kept)),
+                     *best = rlx_tir_alloc(t, "best", wide, rlx_lowering_items(&kept));
+    if (turned)
+        open_turned(r, sizes, &index);
+    else
+        rlx_lowering_open_reduce(&r->b, r->b.l->name.data, sizes, marked, &index);
+    for (size_t i = 0; i < index.n; i++)
+        if (!marked[i])
+            at.at[at.n++] = index.at[i];
+    rlx_tir_init(t, place, rlx_lowering_items(&at), rlx_tir_number(t, places, 0));
+    rlx_tir_init(t, best, rlx_lowering_items(&at), start_value(t, which, wide));
+    const rlx_prim *x = rlx_tir_let(t, "x", turned ? rlx_tir_load(t, turned, rlx_lowering_items(&index)) : element(r, &index, wide)),
+                   *so_far = rlx_tir_load(t, best, rlx_lowering_items(&at)), *k = turned ? index.at[0] : position(r, &index);
+    const rlx_prim *stay = rlx_tir_let(t, "stay", stays(t, greatest, rlx_lowering_is_float(wide), x, so_far));
+    rlx_tir_store(t, place, rlx_lowering_items(&at),
+                  rlx_tir_select(t, stay, rlx_tir_load(t, place, rlx_lowering_items(&at)), rlx_tir_cast(t, places, k)));
+    rlx_tir_store(t, best, rlx_lowering_items(&at), greatest ? rlx_tir_max(t, so_far, x) : rlx_tir_min(t, so_far, x));
+    rlx_tir_end_block(t);
+    return place;
+}
+
+/*- Where places that are neighbours are few, several runs of them become one, or rows are turned:
+ *
+ *     for some i:   turned[k, i, j] = x[i, k, j]     then its places, which are long strips
+ */
+typedef struct arg_runs { size_t axis; int64_t runs, parts; } arg_runs; /* the axis that is reduced; runs of a part; parts of the axis before */
+
+static bool find_runs(const reduction *r, arg_runs *out)
+{
+    enum { STRIP = 1024, NEAR = 32768, LEAST_RUNS = 4, LONGEST_ROW = 128 };
+    const rlx_lowering_list *sizes = &r->x.shape.sizes;
+    int64_t marks = 0, inner = 1, size, before, steps = 0;
+    if (rlx_dtype_is_bool(r->x.dtype))
+        return false;
+    for (size_t i = 0; i < sizes->n; i++) {
+        if (!rlx_int_literal(sizes->at[i], &size) || size < 1)
+            return false;
+        inner = r->marked[i] ? 1 : size < STRIP / inner ? inner * size : STRIP;
+        out->axis = r->marked[i] ? i : out->axis;
+        steps = r->marked[i] ? size : steps;
+        marks += r->marked[i];
+    }
+    if (marks != 1 || out->axis == 0 || (out->axis + 1 == sizes->n && steps > LONGEST_ROW) || !rlx_int_literal(sizes->at[out->axis - 1], &before))
+        return false;
+    const int64_t long_enough = STRIP / inner, near = NEAR / inner / steps, most = long_enough < near ? long_enough : near;
+    out->runs = most < before ? most : before;
+    while (out->runs > 1 && before % out->runs)
+        out->runs--;
+    out->parts = out->runs > 0 ? before / out->runs : 0;
+    return out->runs >= LEAST_RUNS;
+}
+
+/* The index of x for one behind `axis - 1` loops around: runs of the part, and what follows the axis. */
+static rlx_lowering_list run_index(reduction *r, const arg_runs *a, const rlx_lowering_list *around, const rlx_prim *run, const rlx_prim *k,
+                                   const rlx_prim *const *rest)
+{
+    rlx_lowering_list at = *around;
+    const rlx_prim *first = rlx_tir_mul(&r->b.t, around->at[a->axis - 1], rlx_tir_int(&r->b.t, a->runs));
+    at.at[a->axis - 1] = rlx_tir_add(&r->b.t, first, run);
+    if (k)
+        at.at[at.n++] = k;
+    for (size_t i = a->axis + 1; i < r->x.shape.sizes.n; i++)
+        at.at[at.n++] = *rest++;
+    return at;
+}
+
+static void arg_of_runs(reduction *r, enum rlx_fold which, const arg_runs *a)
+{
+    rlx_tir *t = &r->b.t;
+    const rlx_lowering_list *sizes = &r->x.shape.sizes;
+    const rlx_prim *runs = rlx_tir_int(t, a->runs);
+    rlx_lowering_list outer = { .n = a->axis }, around, box = { { sizes->at[a->axis], runs }, 2 }, index;
+    memcpy(outer.at, sizes->at, outer.n * sizeof *outer.at);
+    outer.at[a->axis - 1] = rlx_tir_int(t, a->parts);
+    for (size_t i = a->axis + 1; i < sizes->n; i++)
+        box.at[box.n++] = sizes->at[i];
+    rlx_lowering_open(&r->b, "runs", &outer, &around);
+    const rlx_buffer *turned = rlx_tir_alloc(t, "turned", r->x.dtype, rlx_lowering_items(&box));
+    rlx_lowering_open(&r->b, "turn", &box, &index);
+    rlx_lowering_list at = run_index(r, a, &around, index.at[1], index.at[0], index.at + 2);
+    rlx_tir_store(t, turned, rlx_lowering_items(&index), rlx_tir_load(t, r->x.buffer, rlx_lowering_items(&at)));
+    rlx_tir_end_block(t);
+    const bool first[RLX_LOW_RANK] = { true };
+    const rlx_buffer *place = find_places(r, which, &box, first, turned);
+    rlx_lowering_list kept = { .n = box.n - 1 };
+    memcpy(kept.at, box.at + 1, kept.n * sizeof *kept.at);
+    rlx_lowering_open(&r->b, "result", &kept, &index);
+    at = run_index(r, a, &around, index.at[0], NULL, index.at + 1);
+    at = out_index(r, &at);
+    rlx_tir_store(t, r->out.buffer, rlx_lowering_items(&at), rlx_tir_cast(t, r->out.dtype, rlx_tir_load(t, place, rlx_lowering_items(&index))));
+    rlx_tir_end_block(t);
+    rlx_tir_end_block(t);
+}
+
 const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
 {
     reduction r;
+    arg_runs runs = { .axis = 0 };
     rlx_lowering_list index;
     if (!begin(&r, l))
         return rlx_lowering_end(&r.b);
     rlx_tir *t = &r.b.t;
-    enum rlx_fold which = (enum rlx_fold)l->row->member.number;
-    bool greatest = which == RLX_FOLD_MAX;
-    rlx_dtype wide = rlx_dtype_is_bool(r.x.dtype) ? RELAX_UINT8 : r.x.dtype;
-    require_some(&r, greatest ? "position of the maximum of nothing"
-                              : "position of the minimum of nothing");
+    const enum rlx_fold which = (enum rlx_fold)l->row->member.number;
+    require_some(&r, which == RLX_FOLD_MAX ? "position of the maximum of nothing" : "position of the minimum of nothing");
+    if (find_runs(&r, &runs)) {
+        arg_of_runs(&r, which, &runs);
+        return rlx_lowering_end(&r.b);
+    }
     if (is_arg_of_rows(&r)) {
         arg_of_rows(&r, which);
         return rlx_lowering_end(&r.b);
     }
-    const rlx_buffer *best = rlx_tir_alloc(t, "best", wide, rlx_lowering_items(&r.kept));
-    rlx_lowering_open_reduce(&r.b, l->name.data, &r.x.shape.sizes, r.marked, &index);
-    rlx_lowering_list at = kept_index(&r, &index), to = out_index(&r, &at);
-    rlx_tir_init(t, r.out.buffer, rlx_lowering_items(&to), rlx_tir_number(t, r.out.dtype, 0));
-    rlx_tir_init(t, best, rlx_lowering_items(&at), start_value(t, which, wide));
-    const rlx_prim *x = rlx_tir_let(t, "x", element(&r, &index, wide)),
-                   *so_far = rlx_tir_load(t, best, rlx_lowering_items(&at));
-    const rlx_prim *take =
-        rlx_tir_let(t, "take", better(t, greatest, rlx_lowering_is_float(wide), x, so_far));
-    const rlx_prim *old = rlx_tir_load(t, r.out.buffer, rlx_lowering_items(&to));
-    rlx_tir_store(t, r.out.buffer, rlx_lowering_items(&to),
-                  rlx_tir_select(t, take, rlx_tir_cast(t, r.out.dtype, position(&r, &index)), old));
-    rlx_tir_store(t, best, rlx_lowering_items(&at), rlx_tir_select(t, take, x, so_far));
+    const rlx_buffer *place = find_places(&r, which, &r.x.shape.sizes, r.marked, NULL);
+    rlx_lowering_open(&r.b, "result", &r.kept, &index);
+    rlx_lowering_list to = out_index(&r, &index);
+    rlx_tir_store(t, r.out.buffer, rlx_lowering_items(&to), rlx_tir_cast(t, r.out.dtype, rlx_tir_load(t, place, rlx_lowering_items(&index))));
     rlx_tir_end_block(t);
     return rlx_lowering_end(&r.b);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Softmax of rows of any shape, sums over several axes, maxima and pooling of pictures, against numpy; the same bits at all levels and with all instruction sets.
+"""Softmax of rows of any shape, sums over several axes, maxima and their places, and pooling of pictures, against numpy; the same bits at all levels and with all instruction sets.
 
 ROWS_SEED=n takes that program alone and prints it; ROWS_COUNT=k as many from there on.
 """
@@ -72,6 +72,20 @@ def sums(pick, rng):
     return x, f"{kind}(x, axis={axes})", getattr(np, kind)(x.astype(np.float64), tuple(axes))
 
 
+# ---- places ---------------------------------------------------------------------------------------------------
+def places(pick, rng):
+    """Of the greatest or least along any axis, some of which are met twice."""
+    shape = [pick.choice([1, 2, 3, 8, 31, 64]) for _ in range(pick.randrange(3))] + [pick.choice([1, 3, 17, 33, 100, 140]), pick.choice([1, 5, 16, 17, 40, 200])]
+    while np.prod(shape) > 60000:
+        shape[0] = 1 + shape[0] // 2
+        shape[-1] = 1 + shape[-1] // 2
+    x = values(rng, tuple(shape))
+    x = np.round(x) if pick.random() < 0.6 else x
+    kind, axis = pick.choice(["argmax", "argmin"]), pick.randrange(len(shape))
+    keeps = pick.random() < 0.3
+    return x, f"{kind}(x, axis={axis}, keepdims={keeps})", getattr(np, kind)(x, axis, keepdims=keeps)
+
+
 # ---- pools ----------------------------------------------------------------------------------------------------
 def pools(pick, rng):
     """Windows that are maxima of maxima, with places next to each other or further apart than a vector reaches, over several channels."""
@@ -95,12 +109,14 @@ def pools(pick, rng):
 
 # ---- both -----------------------------------------------------------------------------------------------------
 def same_bits(a, b):
+    if a.dtype != np.float32:
+        return np.array_equal(a, b)
     return bool(((a.view(np.uint32) == b.view(np.uint32)) | (np.isnan(a) & np.isnan(b))).all())
 
 
 def make(seed):
     pick, rng = random.Random(seed), np.random.default_rng(seed)
-    x, call, want = (rows, pools, sums)[seed % 3](pick, rng)
+    x, call, want = (rows, pools, sums, places)[seed % 4](pick, rng)
     return program(x.shape, call, pick.random() < 0.3), x, want
 
 
@@ -123,6 +139,6 @@ def check(seed):
     return True
 
 
-numbers = seeds("ROWS", 4000 if LONG else 150)
+numbers = seeds("ROWS", 4000 if LONG else 200)
 s.each("ROWS", numbers, check, (lambda seed: print(make(seed)[0])) if len(numbers) == 1 else None)
 s.done()
