@@ -661,7 +661,7 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
     }
 #endif
 #if COMMON && defined(SET_NARROW)
-    if (plain && (r->b_j == 2 || (r->b_j == 1 && r->b_i && r->columns <= 8))) {
+    if (plain && (r->b_j == 2 || (r->b_j == 1 && r->b_i && r->columns <= 8) || (r->b_j != 1 && r->b_k == 1 && r->rows <= 3))) {
         SET_NARROW(r);
         return;
     }

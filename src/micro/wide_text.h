@@ -218,11 +218,14 @@ SET static RLX_NOINLINE void NAME(turned_columns)(const rlx_micro_sum *r, int64_
 {
     const int64_t a_k = r->a_k, b_j = r->b_j;
     const T *a = (const T *)r->a + row * r->a_i, *b = (const T *)r->b + column * b_j;
+    uintptr_t next = (uintptr_t)(b + TURNED * LANES * b_j); /* those behind them, where columns lie behind each other */
     T *acc = (T *)r->acc + row * r->acc_i + column;
     VEC s[TURNED];
     RLX_UNROLL for (int w = 0; w < TURNED; w++) s[w] = r->fresh ? OF(X, fill)(0) : OF(X, load)(acc + w * LANES);
     for (int64_t k = r->depth; k > 0; k -= TURNED_STEPS, a += TURNED_STEPS * a_k, b += TURNED_STEPS) {
         const T *of = b;
+        RLX_UNROLL for (int i = 0; i < TURNED * TURNED_STEPS / 2; i++, next += 2 * sizeof(VEC))
+            RLX_PREFETCH(next);
         RLX_UNROLL for (int w = 0; w < TURNED; w++, of += LANES * b_j)
         {
             u32_vec y[TURNED_STEPS];
@@ -235,15 +238,16 @@ SET static RLX_NOINLINE void NAME(turned_columns)(const rlx_micro_sum *r, int64_
     RLX_UNROLL for (int w = 0; w < TURNED; w++) OF(X, store)(acc + w * LANES, s[w]);
 }
 
-/* The first columns; more rows gain from panels that are turned once. Their number. */
+/* The first columns, or all, some of which are done twice where that changes nothing; more rows gain from panels that are turned once. Their
+ * number. */
 SET static int64_t NAME(contract_turned)(const rlx_micro_sum *r)
 {
     if (r->rows > 3 || r->turns > 1 || r->b_k != 1 || r->depth % TURNED_STEPS)
         return 0;
-    const int64_t each = TURNED * LANES, whole = r->columns / each * each;
+    const int64_t each = TURNED * LANES, columns = r->columns, whole = r->fresh && columns >= each ? columns : columns / each * each;
     for (int64_t i = 0; i < r->rows; i++)
         for (int64_t j = 0; j < whole; j += each)
-            NAME(turned_columns)(r, i, j);
+            NAME(turned_columns)(r, i, rlx_micro_less(j, whole - each));
     return whole;
 }
 

@@ -139,6 +139,26 @@ static bool wastes_lanes(const rlx_channels *c)
     return false;
 }
 
+/* Is it a matrix by a vector for each channel, with steps side by side in both? Rows of the matrix are turned in registers, some at a time. */
+static bool is_by_vectors(const rlx_channels *c)
+{
+    enum { LEAST_ROWS = 24, TURNED_STEPS = 4 };
+    const rlx_nest_plan *n = c->plan;
+    int64_t extent;
+    bool is = false;
+    for (int i = 0; i < (int)n->count; i++) {
+        const bool known = rlx_int_literal(n->loops[i].extent, &extent);
+        if (!known || extent == 1 || i == c->lane)
+            continue;
+        if (n->loops[i].determined && (extent < LEAST_ROWS || !rlx_plan_is_unit(c->acc, i) || rlx_plan_moves(c->weights, i)))
+            return false;
+        if (!n->loops[i].determined && (is || extent % TURNED_STEPS || !rlx_plan_is_unit(c->picture, i) || !rlx_plan_is_unit(c->weights, i)))
+            return false;
+        is |= !n->loops[i].determined;
+    }
+    return is;
+}
+
 /* ---- which statements ----------------------------------------------------------------------- */
 
 /* Is it a nest one of whose loops is the channel of `of`, all along it? */
@@ -917,7 +937,7 @@ static const rlx_stmt *lay(rlx_channels *c)
     if (rlx_plan_is_unit(c->acc, c->lane) && rlx_plan_is_unit(c->picture, c->lane))
         return c->start ? write_side_by_side(c, each) : NULL;
     c->turned = wastes_lanes(c) && each <= MOST_ELEMENTS;
-    if (!c->start || c->all < LANES / 2 || !are_sizes_known(c))
+    if (!c->start || c->all < LANES / 2 || !are_sizes_known(c) || is_by_vectors(c))
         return NULL;
     find_members(c);
     if (c->own_sums && !rlx_lanes_are_apart(c))
