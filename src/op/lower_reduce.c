@@ -92,6 +92,67 @@ static void require_some(reduction *r, const char *message)
                          RLX_ASSERTION_VALUE, message);
 }
 
+/* ---- some runs at a time ---------------------------------------------------------------------- */
+
+/* Of an axis that is reduced, and what is behind it: a run for each index of those in front. So many runs are a part; parts of the axis before.
+ * all: elements. Sizes that are too many are a very large number. */
+typedef struct axis_runs { size_t axis; int64_t all, steps, inner, runs, parts; } axis_runs;
+
+/* False: it is not one axis with another in front, or sizes are not known. */
+static bool find_axis(const reduction *r, axis_runs *out)
+{
+    const rlx_lowering_list *sizes = &r->x.shape.sizes;
+    int64_t marks = 0, size;
+    *out = (axis_runs){ .inner = 1, .all = 1 };
+    for (size_t i = 0; i < sizes->n; i++) {
+        if (!rlx_int_literal(sizes->at[i], &size) || size < 1)
+            return false;
+        if (r->marked[i])
+            out->axis = i, out->steps = size, marks++;
+        out->inner = r->marked[i] ? 1 : size < INT32_MAX / out->inner ? out->inner * size : INT32_MAX;
+        out->all = size < INT32_MAX / out->all ? out->all * size : INT32_MAX;
+    }
+    return marks == 1 && out->axis > 0;
+}
+
+/* Runs of a part: `most` at most. */
+static void divide_runs(const reduction *r, axis_runs *a, int64_t most)
+{
+    int64_t before = 1;
+    (void)rlx_int_literal(r->x.shape.sizes.at[a->axis - 1], &before);
+    a->runs = most < before ? most : before;
+    while (a->runs > 1 && before % a->runs)
+        a->runs--;
+    a->parts = a->runs > 0 ? before / a->runs : 0;
+}
+
+/* The index of x for one of the loops around parts: a run of the part, a step (NULL: none), and what follows the axis. */
+static rlx_lowering_list run_index(reduction *r, const axis_runs *a, const rlx_lowering_list *around, const rlx_prim *run, const rlx_prim *k,
+                                   const rlx_prim *const *rest)
+{
+    rlx_lowering_list at = *around;
+    const rlx_prim *first = rlx_tir_mul(&r->b.t, around->at[a->axis - 1], rlx_tir_int(&r->b.t, a->runs));
+    at.at[a->axis - 1] = rlx_tir_add(&r->b.t, first, run);
+    if (k)
+        at.at[at.n++] = k;
+    for (size_t i = a->axis + 1; i < r->x.shape.sizes.n; i++)
+        at.at[at.n++] = *rest++;
+    return at;
+}
+
+/* Opens the loops over parts. box: sizes of a part, runs first, then steps and what follows. */
+static void open_runs(reduction *r, const axis_runs *a, rlx_lowering_list *around, rlx_lowering_list *box)
+{
+    const rlx_lowering_list *sizes = &r->x.shape.sizes;
+    rlx_lowering_list outer = { .n = a->axis };
+    memcpy(outer.at, sizes->at, outer.n * sizeof *outer.at);
+    outer.at[a->axis - 1] = rlx_tir_int(&r->b.t, a->parts);
+    *box = (rlx_lowering_list){ { rlx_tir_int(&r->b.t, a->runs) }, 1 };
+    for (size_t i = a->axis; i < sizes->n; i++)
+        box->at[box->n++] = sizes->at[i];
+    rlx_lowering_open(&r->b, "runs", &outer, around);
+}
+
 /* ---- folding one value per place ------------------------------------------------------------ */
 
 typedef const rlx_prim *(*fold_fn)(rlx_tir *t, const rlx_prim *so_far, const rlx_prim *x);
@@ -178,6 +239,50 @@ static const rlx_prim *converted(reduction *r, const rlx_prim *v)
     return rlx_tir_cast(&r->b.t, r->out.dtype, v);
 }
 
+/*- Least floats, some runs at a time: maxima are what sets of instructions have in vectors, and NaN and the signs of zeros come out alike.
+ *
+ *     for some i:   negative[i, k, j] = x[i, k, j] * -1        out[i, j] = max over k of negative[i, k, j] * -1
+ */
+static bool are_maxima_better(const reduction *r, axis_runs *a)
+{
+    enum { NEAR = 8192, SHORT = 64, FAR = 256, FEW = 2048 };
+    if (r->x.dtype != RELAX_FLOAT32 || !find_axis(r, a) || a->all < FEW || (a->inner == 1 ? a->steps > SHORT : a->inner >= FAR))
+        return false;
+    divide_runs(r, a, NEAR / a->inner / a->steps);
+    return a->runs > 0;
+}
+
+static const rlx_prim *negative(rlx_tir *t, const rlx_prim *x) { return rlx_tir_mul(t, x, rlx_tir_number(t, RELAX_FLOAT32, -1)); }
+
+static void fold_negative(reduction *r, const axis_runs *a)
+{
+    rlx_tir *t = &r->b.t;
+    rlx_lowering_list around, box, index, kept, at;
+    open_runs(r, a, &around, &box);
+    kept = box;
+    memmove(kept.at + 1, kept.at + 2, (--kept.n - 1) * sizeof *kept.at);
+    const rlx_buffer *from = rlx_tir_alloc(t, "negative", RELAX_FLOAT32, rlx_lowering_items(&box)),
+                     *top = rlx_tir_alloc(t, "top", RELAX_FLOAT32, rlx_lowering_items(&kept));
+    rlx_lowering_open(&r->b, "negative", &box, &index);
+    at = run_index(r, a, &around, index.at[0], index.at[1], index.at + 2);
+    rlx_tir_store(t, from, rlx_lowering_items(&index), negative(t, rlx_tir_load(t, r->x.buffer, rlx_lowering_items(&at))));
+    rlx_tir_end_block(t);
+    const bool second[RLX_LOW_RANK] = { false, true };
+    rlx_lowering_open_reduce(&r->b, r->b.l->name.data, &box, second, &index);
+    at = index;
+    memmove(at.at + 1, at.at + 2, (--at.n - 1) * sizeof *at.at);
+    rlx_tir_init(t, top, rlx_lowering_items(&at), start_value(t, RLX_FOLD_MAX, RELAX_FLOAT32));
+    rlx_tir_store(t, top, rlx_lowering_items(&at),
+                  rlx_tir_max(t, rlx_tir_load(t, top, rlx_lowering_items(&at)), rlx_tir_load(t, from, rlx_lowering_items(&index))));
+    rlx_tir_end_block(t);
+    rlx_lowering_open(&r->b, "result", &kept, &index);
+    at = run_index(r, a, &around, index.at[0], NULL, index.at + 1);
+    at = out_index(r, &at);
+    rlx_tir_store(t, r->out.buffer, rlx_lowering_items(&at), negative(t, rlx_tir_load(t, top, rlx_lowering_items(&index))));
+    rlx_tir_end_block(t);
+    rlx_tir_end_block(t);
+}
+
 static void fold_all(reduction *r)
 {
     enum rlx_fold which = (enum rlx_fold)r->b.l->row->member.number;
@@ -189,6 +294,11 @@ static void fold_all(reduction *r)
             : start_value(&r->b.t, which, t);
     if (which == RLX_FOLD_MAX || which == RLX_FOLD_MIN)
         require_some(r, which == RLX_FOLD_MAX ? "maximum of nothing" : "minimum of nothing");
+    axis_runs runs;
+    if (which == RLX_FOLD_MIN && are_maxima_better(r, &runs)) {
+        fold_negative(r, &runs);
+        return;
+    }
     if (t == r->x.dtype) {
         fold_block(r, name, r->out.buffer, true, t, first, fold_of(which, t));
         return;
@@ -477,58 +587,23 @@ static const rlx_buffer *find_places(reduction *r, enum rlx_fold which, const rl
  *
  *     for some i:   turned[k, i, j] = x[i, k, j]     then its places, which are long strips
  */
-typedef struct arg_runs { size_t axis; int64_t runs, parts; } arg_runs; /* the axis that is reduced; runs of a part; parts of the axis before */
-
-static bool find_runs(const reduction *r, arg_runs *out)
+static bool find_runs(const reduction *r, axis_runs *a)
 {
     enum { STRIP = 1024, NEAR = 32768, LEAST_RUNS = 4, LONGEST_ROW = 128 };
-    const rlx_lowering_list *sizes = &r->x.shape.sizes;
-    int64_t marks = 0, inner = 1, size, before, steps = 0;
-    if (rlx_dtype_is_bool(r->x.dtype))
+    if (rlx_dtype_is_bool(r->x.dtype) || !find_axis(r, a) || (a->inner == 1 && a->steps > LONGEST_ROW))
         return false;
-    for (size_t i = 0; i < sizes->n; i++) {
-        if (!rlx_int_literal(sizes->at[i], &size) || size < 1)
-            return false;
-        inner = r->marked[i] ? 1 : size < STRIP / inner ? inner * size : STRIP;
-        out->axis = r->marked[i] ? i : out->axis;
-        steps = r->marked[i] ? size : steps;
-        marks += r->marked[i];
-    }
-    if (marks != 1 || out->axis == 0 || (out->axis + 1 == sizes->n && steps > LONGEST_ROW) || !rlx_int_literal(sizes->at[out->axis - 1], &before))
-        return false;
-    const int64_t long_enough = STRIP / inner, near = NEAR / inner / steps, most = long_enough < near ? long_enough : near;
-    out->runs = most < before ? most : before;
-    while (out->runs > 1 && before % out->runs)
-        out->runs--;
-    out->parts = out->runs > 0 ? before / out->runs : 0;
-    return out->runs >= LEAST_RUNS;
+    const int64_t strip = STRIP / a->inner, near = NEAR / a->inner / a->steps;
+    divide_runs(r, a, strip < near ? strip : near);
+    return a->runs >= LEAST_RUNS;
 }
 
-/* The index of x for one behind `axis - 1` loops around: runs of the part, and what follows the axis. */
-static rlx_lowering_list run_index(reduction *r, const arg_runs *a, const rlx_lowering_list *around, const rlx_prim *run, const rlx_prim *k,
-                                   const rlx_prim *const *rest)
-{
-    rlx_lowering_list at = *around;
-    const rlx_prim *first = rlx_tir_mul(&r->b.t, around->at[a->axis - 1], rlx_tir_int(&r->b.t, a->runs));
-    at.at[a->axis - 1] = rlx_tir_add(&r->b.t, first, run);
-    if (k)
-        at.at[at.n++] = k;
-    for (size_t i = a->axis + 1; i < r->x.shape.sizes.n; i++)
-        at.at[at.n++] = *rest++;
-    return at;
-}
-
-static void arg_of_runs(reduction *r, enum rlx_fold which, const arg_runs *a)
+static void arg_of_runs(reduction *r, enum rlx_fold which, const axis_runs *a)
 {
     rlx_tir *t = &r->b.t;
-    const rlx_lowering_list *sizes = &r->x.shape.sizes;
-    const rlx_prim *runs = rlx_tir_int(t, a->runs);
-    rlx_lowering_list outer = { .n = a->axis }, around, box = { { sizes->at[a->axis], runs }, 2 }, index;
-    memcpy(outer.at, sizes->at, outer.n * sizeof *outer.at);
-    outer.at[a->axis - 1] = rlx_tir_int(t, a->parts);
-    for (size_t i = a->axis + 1; i < sizes->n; i++)
-        box.at[box.n++] = sizes->at[i];
-    rlx_lowering_open(&r->b, "runs", &outer, &around);
+    rlx_lowering_list around, box, index;
+    open_runs(r, a, &around, &box);
+    const rlx_prim *runs = box.at[0];
+    box.at[0] = box.at[1], box.at[1] = runs;
     const rlx_buffer *turned = rlx_tir_alloc(t, "turned", r->x.dtype, rlx_lowering_items(&box));
     rlx_lowering_open(&r->b, "turn", &box, &index);
     rlx_lowering_list at = run_index(r, a, &around, index.at[1], index.at[0], index.at + 2);
@@ -549,7 +624,7 @@ static void arg_of_runs(reduction *r, enum rlx_fold which, const arg_runs *a)
 const rlx_prim_func *rlx_lower_arg_reduce(rlx_lower_request *l)
 {
     reduction r;
-    arg_runs runs = { .axis = 0 };
+    axis_runs runs;
     rlx_lowering_list index;
     if (!begin(&r, l))
         return rlx_lowering_end(&r.b);
