@@ -53,7 +53,7 @@ static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 12, 12, 14
 #define F64_CASES(W, part) CASE(4, W, part)
 #define DOT_ROWS 8
 /* Windows of few columns: half of a vector would be empty, and its loads cross lines. Those of every second column are rare: channels
- * of such are lanes. */
+ * of such are lanes. Columns whose steps lie side by side, for few rows, are turned there in registers. */
 #define SET_NARROW rlx_micro_avx2.contract[1][RLX_ELEM_F32]
 #include "micro/set_text.h"
 

@@ -12,7 +12,7 @@
  * innermost. Without padding data is read directly. Where a transposed convolution can, it is one of stride 1 for each phase of the result. Where channels are pooled and sizes are known, so it is with padding:
  * the result is filled, then boxes of it take those elements of their windows that there are; channels that lie apart are pooled with
  * padding, which changes neither a maximum nor a sum, some at a time, so that their pictures are near: such parts come after each other in
- * one buffer, whose padding stays. Narrow floats sum in float32.
+ * one buffer, whose padding stays; or channels become lanes, and nothing is padded. Narrow floats sum in float32.
  */
 /* built for size */
 #include "op/lower_int.h"
