@@ -22,6 +22,7 @@ typedef struct rlx_side {
     const rlx_buffer *buffer;        /* its own, or a view in which loops that are one are one dimension */
     const rlx_buffer *panel;         /* NULL: in place */
     bool packed;
+    bool one_each;                   /* panels have one lane each: rows whose steps lie side by side, as AMX reads them */
     int param;                       /* the parameter whose place panels take; -1: none */
     bool around[RLX_MOST_AROUND];    /* loops around the nest that change its panels then */
     rlx_producer *producer;          /* what computes the panels; NULL: they are packed */

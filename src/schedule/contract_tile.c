@@ -260,10 +260,12 @@ static const rlx_prim *read(const rlx_tiling *t, const rlx_side *s, const depth_
 {
     const rlx_prim *at[RLX_TIR_MAX_DIMS];
     const rlx_dtype dtype = t->acc_buffer->dtype;
-    if (s->panel && s->param >= 0) {
+    if (s->one_each)
+        panel = add(t, lanes->begin, lane), lane = number(t, 0);
+    else if (s->panel && s->param >= 0)
         panel = add(t, s->first, panel);
+    if (s->panel && s->param >= 0)
         k = add(t, d->before, k);
-    }
     if (s->panel)
         return rlx_fold_cast(t->ctx, dtype,
                              rlx_load(t->ctx, s->panel, at, panel_at(t, s, panel, k, lane, four, at)));
@@ -561,10 +563,11 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
                           ? tile_lanes(t, "jp", columns->begin, columns->count, RLX_COLUMN_PANEL)
                           : *columns;
     const rlx_prim *column_panel = t->one_by_one ? number(t, 0) : panel.loop.var;
-    const bool full = has_full_panels(t), apart = has_last_panel(t, columns), at_once = !t->row.panel && (full || apart);
+    const bool row_panels = t->row.panel && !t->row.one_each, full = has_full_panels(t), apart = has_last_panel(t, columns),
+               at_once = !row_panels && (full || apart);
     /* Lines that are strips as they lie are one instruction. */
     int64_t all;
-    const bool few = !t->row.panel || (rlx_int_literal(t->row.lanes.extent, &all) && all < RLX_ROW_PANEL),
+    const bool few = !row_panels || (rlx_int_literal(t->row.lanes.extent, &all) && all < RLX_ROW_PANEL),
                in_place = t->strip.joint && !t->strip.buffer && few;
     const rlx_stmt *body;
     row.inside = number(t, 0);
@@ -577,7 +580,7 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
     const lane_tile line = t->strip.joint ? lines_of(t, columns, lines) : panel;
     if (t->strip.turned)
         body = in_turned_panels(t, d, &row, &panel);
-    else if (t->row.panel)
+    else if (row_panels)
         body = in_row_panels(t, d, &row, &line, column_panel, in_place ? &line.loop : NULL);
     else if (apart)
         body = in_column_panels(t, d, &row, columns);
@@ -607,7 +610,8 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     const int64_t packed_rows = by_rows ? t->row_tile : whole ? 2 * PACKED_ROWS : PACKED_ROWS;
     if (t->epilogue) /* which runs even where there are no steps */
         d.loop.extent = rlx_greatest(t->ctx, d.loop.extent, number(t, 1));
-    const int64_t row_panel = t->strip.turned ? RLX_COLUMN_PANEL : RLX_ROW_PANEL;
+    t->row.one_each = t->dot && t->row.param >= 0;
+    const int64_t row_panel = t->row.one_each ? 1 : t->strip.turned ? RLX_COLUMN_PANEL : RLX_ROW_PANEL;
     if (t->row.param >= 0 && !take_param(t, &t->row, t->strip.turned ? "lanes" : "rows", row_panel))
         return NULL;
     if (t->column.param >= 0 && !take_param(t, &t->column, "columns", RLX_COLUMN_PANEL))
