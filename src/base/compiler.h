@@ -70,6 +70,8 @@
 #define RLX_WHOLE_VECTOR(type, bytes) type __attribute__((vector_size(bytes), may_alias))
 /* Elements of two vectors by number, those of the second after those of the first. */
 #define RLX_SHUFFLE(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
+/* Elements of a vector as those of another type, as a cast does it. */
+#define RLX_CONVERT(v, vector) __builtin_convertvector(v, vector)
 #define RLX_ALWAYS_INLINE static inline __attribute__((always_inline))
 /* Code for wider vectors than the baseline has, chosen while running; compilers never make a
  * fused multiply-add of other operations (-ffp-contract=off). RLX_CLONES: the compiler makes both

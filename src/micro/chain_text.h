@@ -115,6 +115,18 @@ SET_INLINE void erf_of(f32_vec *x, int beside)
     EACH x[w] = f32_with_sign(f32_where_sign(a[w] - 1.14f, p[w], 1.0f - z[w]), x[w]);
 }
 
+#if !SET_LENDS_WORDS
+/* Steps whose x or result is int32, which x has the bits of. */
+SET_INLINE f32_vec sum_of_words(f32_vec x, f32_vec b) { return (f32_vec)((u32_vec)x + (u32_vec)b); }
+SET_INLINE f32_vec floats_of(f32_vec x, f32_vec b) { return (void)b, f32_of_words((u32_vec)x); }
+SET_INLINE f32_vec quantized(f32_vec x, f32_vec zero, float low)
+{
+    x = f32_clamp(f32_nearest(x) + zero, low, low + 255.0f);
+    x = (f32_vec)((u32_vec)x & (u32_vec)(x == x));
+    return (f32_vec)words_of_f32(x);
+}
+#endif
+
 #if defined(CHAIN_STRIP)
 #define OF_BLOCK(name, at_once) SET static void strip_##name(float *d, const float *a, int64_t n) OF_ELEMENTS(name, at_once)
 #else
@@ -134,6 +146,7 @@ OF_BLOCK(exp, CHAIN_BESIDE)
 OF_BLOCK(sigmoid, SUMS_BESIDE)
 OF_BLOCK(tanh, CHAIN_BESIDE)
 OF_BLOCK(erf, ERF_BESIDE)
+#if !defined(CHAIN_ALONE)
 SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fresh, int64_t columns, int64_t ahead)
 {
     enum { SIDE = RLX_PARTIAL_SUMS / f32_LANES, beside = SET_MASKS ? SIDE : SUMS_BESIDE, STEP = beside * f32_LANES };
@@ -189,6 +202,7 @@ SET static float exp_sum(float *d, const float *a, float b, float *sums, bool fr
     f32_fold(sum[0], ADD);
     return 0.0f + sum[0][0] + sum[0][1];
 }
+#endif
 
 #if defined(CHAIN_STRIP)
 static void (*const strip_functions[])(float *d, const float *a, int64_t n) = { strip_exp, strip_sigmoid, strip_tanh, strip_erf };
@@ -260,7 +274,7 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
                 continue;
             }
             if (!by) {
-                f32_store(same, f32_fill(*s->with));
+                u32_store((void *)same, u32_fill(rlx_float_bits(*s->with)));
                 b = same;
             }
             const rlx_micro_step *last = op == RLX_STEP_MUL && !by ? rlx_micro_chain_line(s, line) : s;
@@ -295,6 +309,15 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             CASE_OF(RELU, RELU_OF)
             SLOW_CASE_OF(fabs, ABS_OF)
             SLOW_CASE_OF(sqrt, SQRT_OF)
+            SLOW_CASE_OF(ADD_WORDS, sum_of_words)
+            SLOW_CASE_OF(FLOATS, floats_of)
+            case RLX_STEP_QUANTIZE_I8:
+            case RLX_STEP_QUANTIZE_U8: {
+                const float low = op == RLX_STEP_QUANTIZE_I8 ? INT8_MIN : 0;
+                for (int64_t i = 0; i < count; i += f32_LANES, b += by)
+                    f32_store(d + i, quantized(f32_load(a + i), f32_load(b), low));
+                break;
+            }
             ONE_CASE(ADD_THEN_RELU, RELU_OF_SUM)
             ONE_CASE(SUB_THEN_MUL, PRODUCT_OF_REST)
             ONE_CASE(MUL_THEN_ADD, SUM_OF_PRODUCT)
@@ -334,7 +357,7 @@ SET_INLINE void chain_block(const rlx_micro_step *s, int64_t at, int64_t n, int 
         int64_t by = f32_LANES & s->moves;
         float *b = s->with + (at & s->moves);
         if (s->same) {
-            f32_store(same, f32_fill(*b));
+            u32_store((void *)same, u32_fill(rlx_float_bits(*b)));
             b = same;
         }
         switch (s->op) {
@@ -348,7 +371,10 @@ SET_INLINE void chain_block(const rlx_micro_step *s, int64_t at, int64_t n, int 
         CASE_OF(ADD, x[w], x[w] + WITH(w))
         CASE_OF(SUB, x[w], x[w] - WITH(w))
         CASE_OF(MUL, x[w], x[w] * WITH(w))
-        CASE_OF(DIV, x[w], x[w] / WITH(w))
+        case RLX_STEP_DIV:
+            if (!s->same || *b != 1)
+                ALL_OF_THEM x[w] /= WITH(w);
+            continue;
         CASE_OF(MIN, x[w], f32_min(x[w], WITH(w)))
         CASE_OF(MAX, x[w], f32_max(x[w], WITH(w)))
         CASE_OF(SUB_FROM, x[w], WITH(w) - x[w])
@@ -360,6 +386,12 @@ SET_INLINE void chain_block(const rlx_micro_step *s, int64_t at, int64_t n, int 
         CASE_OF(SQUARE, x[w], x[w] * x[w])
         CASE_OF(fabs, x[w], f32_abs(x[w]))
         CASE_OF(sqrt, x[w], f32_sqrt(x[w]))
+#if !SET_LENDS_WORDS
+        CASE_OF(ADD_WORDS, x[w], sum_of_words(x[w], WITH(w)))
+        CASE_OF(FLOATS, x[w], floats_of(x[w], x[w]))
+        CASE_OF(QUANTIZE_I8, x[w], quantized(x[w], WITH(w), INT8_MIN))
+        CASE_OF(QUANTIZE_U8, x[w], quantized(x[w], WITH(w), 0))
+#endif
         default: break;
         }
         ALL_OF_THEM f32_store(block + w * f32_LANES, x[w]);
@@ -374,6 +406,13 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
 {
     enum { HALF = CHAIN_VECTORS / 2 };
     int64_t at = 0;
+#if SET_LENDS_WORDS
+    for (const rlx_micro_step *s = steps; s->op != RLX_STEP_END; s++)
+        if (s->op >= RLX_STEP_ADD_WORDS && s->op <= RLX_STEP_QUANTIZE_U8) {
+            SET_LENDER.chain(steps, n);
+            return;
+        }
+#endif
     for (; at + BLOCK <= n; at += BLOCK)
         chain_block(steps, at, BLOCK, CHAIN_VECTORS, false);
     for (; at < n; at += BLOCK / 2)

@@ -151,11 +151,15 @@ enum rlx_micro_step_op {
     RLX_STEP_TWICE,            /* x + x */
     RLX_STEP_SQUARE,           /* x * x */
     RLX_STEP_fabs, RLX_STEP_sqrt,
+    RLX_STEP_ADD_WORDS,        /* x + b of int32, which wraps around; their bits are those of x and b */
+    RLX_STEP_FLOATS,           /* int32 as float32 */
+    RLX_STEP_QUANTIZE_I8,      /* x, rounded half to even, + b, within int8, as int32; NaN is 0 */
+    RLX_STEP_QUANTIZE_U8,
     RLX_STEP_exp, RLX_STEP_sigmoid, RLX_STEP_tanh, RLX_STEP_erf,
     RLX_STEP_COUNT
 };
 /* Of a chain: steps, END included, and different strips. */
-enum { RLX_CHAIN_STEPS = 64, RLX_CHAIN_STRIPS = 12 };
+enum { RLX_CHAIN_STEPS = 84, RLX_CHAIN_STRIPS = 12 };
 typedef struct rlx_micro_step {
     uint32_t op;
     int16_t moves;             /* -1: its elements are those of the strip, 0: it stays where it is */

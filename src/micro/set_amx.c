@@ -1,5 +1,6 @@
 /* set_amx.c: sums of products of 8-bit integers by the tiles of AMX, which has an instruction for each pair of signs. The set is
  * rlx_micro_avx512amx in set_avx512.c. What tiles are not for is left to VNNI: sums of few rows or few turns, windows. */
+#include "format/kernel_math.h"
 #include "micro/micro_int.h"
 
 #if defined(RLX_AMX_SET)
@@ -10,7 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SET RLX_TARGET("amx-tile,amx-int8,avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c,bmi2")
+#define RLX_SET_AVX512
+#include "micro/vector.h"
+
+#define AMX RLX_TARGET("amx-tile,amx-int8,avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c,bmi2")
 #define SET_LENDER rlx_micro_avx512vnni
 
 /*- A tile has up to 16 rows of 64 bytes. A tile of a is 16 turns of up to 16 rows, one of b 16 columns of 16 turns: both sides lie in
@@ -34,15 +38,15 @@ typedef struct run {
 
 /* Whole steps, and the last one, which is the last 16 turns: nothing behind a is read. Its b is a copy with zeros for turns that the
  * whole steps had. */
-typedef struct block {
+typedef struct tile_rows {
     run runs[2];
     int64_t a_i, second;       /* of a: from row to row, from the first tile to the second */
     bool tall, wide;
-} block;
-typedef void add_products_fn(const block *t);
+} tile_rows;
+typedef void add_products_fn(const tile_rows *t);
 
 #define ADD_PRODUCTS(name, product)                                              \
-    SET static void name(const block *t)                                         \
+    AMX static void name(const tile_rows *t)                                     \
     {                                                                            \
         for (const run *s = t->runs; s < t->runs + 2; s++) {                     \
             const char *a = s->a, *b = s->b;                                     \
@@ -78,7 +82,7 @@ typedef struct tile_config {
 } tile_config;
 
 /* Rows of the first and of the second tile of a, which is there even if it has none. */
-SET static void configure(int64_t first, int64_t second)
+AMX static void configure(int64_t first, int64_t second)
 {
     const uint8_t a = (uint8_t)first, c = (uint8_t)(second ? second : 1);
     tile_config config = { .palette = 1, .rows = { a, a, c, c, a, c, TILE_TURNS, TILE_TURNS } };
@@ -88,7 +92,7 @@ SET static void configure(int64_t first, int64_t second)
     _tile_loadconfig(&config);
 }
 
-SET static void clear_sums(void)
+AMX static void clear_sums(void)
 {
     _tile_zero(0);
     _tile_zero(1);
@@ -96,7 +100,7 @@ SET static void clear_sums(void)
     _tile_zero(3);
 }
 
-SET static void load_sums(const uint32_t *acc, int64_t step, int64_t second, bool tall, bool wide)
+AMX static void load_sums(const uint32_t *acc, int64_t step, int64_t second, bool tall, bool wide)
 {
     _tile_loadd(0, acc, step);
     if (wide)
@@ -107,7 +111,7 @@ SET static void load_sums(const uint32_t *acc, int64_t step, int64_t second, boo
         _tile_loadd(3, acc + second + TILE_COLUMNS, step);
 }
 
-SET static void store_sums(uint32_t *acc, int64_t step, int64_t second, bool tall, bool wide)
+AMX static void store_sums(uint32_t *acc, int64_t step, int64_t second, bool tall, bool wide)
 {
     _tile_stored(0, acc, step);
     if (wide)
@@ -119,10 +123,10 @@ SET static void store_sums(uint32_t *acc, int64_t step, int64_t second, bool tal
 }
 
 /* Rows [row, row + rows), the first tile of which has `first`. */
-SET static void sum_rows(const rlx_micro_sum *r, int64_t row, int64_t rows, int64_t first, char (*last)[4 * BLOCK_COLUMNS])
+AMX static void sum_rows(const rlx_micro_sum *r, int64_t row, int64_t rows, int64_t first, char (*last)[4 * BLOCK_COLUMNS])
 {
     const int64_t steps = r->turns / TILE_TURNS, left = r->turns % TILE_TURNS;
-    block t = { .a_i = r->a_i, .second = first * r->a_i, .tall = rows > first };
+    tile_rows t = { .a_i = r->a_i, .second = first * r->a_i, .tall = rows > first };
     t.runs[0].a = (const char *)r->a + row * r->a_i;
     t.runs[0].b_t = r->b_t, t.runs[0].steps = steps;
     t.runs[1] = (run){ .a = t.runs[0].a + 4 * (r->turns - TILE_TURNS), .b = last[0], .b_t = sizeof *last, .steps = left > 0 };
@@ -170,7 +174,7 @@ static bool may_use_tiles(void)
     return known == GRANTED;
 }
 
-SET static void sum_groups(const rlx_micro_sum *r, const rlx_micro_groups *g)
+AMX static void sum_groups(const rlx_micro_sum *r, const rlx_micro_groups *g)
 {
     _Alignas(TILE_BYTES) char last[TILE_TURNS][4 * BLOCK_COLUMNS];
     if (r->turns % TILE_TURNS) /* stores wait for those of sums, and loads of tiles for them */
@@ -215,4 +219,16 @@ bool rlx_micro_dot_groups_amx(const rlx_micro_sum *r, const rlx_micro_groups *gr
     sum_groups(r, groups);
     return true;
 }
+
+/* ---- chains --------------------------------------------------------------------------------- */
+
+/* Those of AVX-512 once more, with steps of integers, which that set borrows from one with shorter vectors for want of room. */
+#define SET_LENDS_WORDS 0
+#define SET_FUSES 1
+#define CHAIN_VECTORS 8
+#define CHAIN_BESIDE 4
+#define CHAIN_ALONE
+#include "micro/chain_text.h"
+
+void rlx_micro_chain_amx(const rlx_micro_step *steps, int64_t n) { chain(steps, n); }
 #endif

@@ -45,6 +45,7 @@ static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 12, 12, 14
 #define SET_LENDS_ALIKE
 #define SET_ROWS_BESIDE
 #define SET_LENDS_WINDOWS
+#define SET_LENDS_WORDS 1
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 4
 #define SET_FUSES 1
@@ -89,17 +90,16 @@ RLX_SMALL SET static bool contract_groups(const rlx_micro_sum *sum, const rlx_mi
     .pack_words = pack_words,      \
     .map = maps,                   \
     .greatest = row_greatest,      \
-    .exp_sum = exp_sum,            \
-    .chain = chain
+    .exp_sum = exp_sum
 const rlx_micro_set rlx_micro_avx512 = {
-    .name = "avx512", .dot = rlx_micro_dot_avx2, .dot_groups = rlx_micro_dot_groups_avx2, FUNCTIONS
+    .name = "avx512", .dot = rlx_micro_dot_avx2, .dot_groups = rlx_micro_dot_groups_avx2, .chain = chain, FUNCTIONS
 };
 /* Where bytes are multiplied by one instruction. */
-const rlx_micro_set rlx_micro_avx512vnni = { .name = "avx512vnni", .dot = dot, FUNCTIONS };
+const rlx_micro_set rlx_micro_avx512vnni = { .name = "avx512vnni", .dot = dot, .chain = chain, FUNCTIONS };
 #if defined(RLX_AMX_SET)
 /* Where tiles of them are. */
 const rlx_micro_set rlx_micro_avx512amx = {
-    .name = "avx512amx", .dot = rlx_micro_dot_amx, .dot_groups = rlx_micro_dot_groups_amx, FUNCTIONS
+    .name = "avx512amx", .dot = rlx_micro_dot_amx, .dot_groups = rlx_micro_dot_groups_amx, .chain = rlx_micro_chain_amx, FUNCTIONS
 };
 #endif
 #endif

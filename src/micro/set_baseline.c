@@ -7,6 +7,7 @@
 #define F32_TILES(W, part) TILE(4, W, part) TILE(1, W, part)
 #define F32_CASES(W, part) CASE(4, W, part)
 #define F32_NEXT ALL
+#define SET_LENDS_WORDS 0
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 1
 #define SET_FUSES 0

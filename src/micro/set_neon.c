@@ -14,6 +14,7 @@
 #define LONG_CASES LONG_CASE(8, 2, , IN_LANES, r->a_k == RLX_PANEL_ROWS && r->a_i == 1 && n >= 8 && columns >= 2 * LANES)
 #define LONG_ROWS(n) 0
 #define SET_LONG_PARTS 1
+#define SET_LENDS_WORDS 0
 #define CHAIN_VECTORS 8
 #define CHAIN_BESIDE 4
 #define SET_FUSES 1

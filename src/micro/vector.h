@@ -31,6 +31,8 @@
  *   f32_at_most(x, high)        x, or high where x is greater; NaN stays
  *   f32_clamp(x, low, high)     x, or the bound that it is beyond; NaN stays
  *   f32_sqrt(x)
+ *   f32_nearest(x)              rounded half to even; of zero the sign may be another
+ *   f32_of_words(v), words_of_f32(x)  int32 as float32, and back: of numbers in range, cut off
  *   f32_where_sign(x, v, w)     v where the sign of x is set, else w
  *   f32_not_below(x, low)       an f32_live: which are above low, or NaN
  *   f32_times_2_to(x, k, z, live) x * 2^k, rounded once, 0 of what is not live; 0.5 < x < 2, k an integer from -151 to 128, or NaN;
@@ -682,6 +684,22 @@ SET_INLINE f32_vec f32_sqrt(f32_vec x)
     return x;
 }
 #endif
+#if defined(RLX_SET_AVX512)
+SET_INLINE f32_vec f32_nearest(f32_vec x) { return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+#elif defined(RLX_SET_AVX2)
+SET_INLINE f32_vec f32_nearest(f32_vec x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+#else
+/* What is 2^23 or more has no fraction. */
+SET_INLINE f32_vec f32_nearest(f32_vec x)
+{
+    u32_vec sign = (u32_vec)x & 0x80000000u;
+    f32_vec a = (f32_vec)((u32_vec)x & 0x7fffffffu), r = (a + 0x1p23f) - 0x1p23f;
+    u32_vec small = (u32_vec)(a < 0x1p23f);
+    return (f32_vec)(((u32_vec)r & small) | ((u32_vec)a & ~small) | sign);
+}
+#endif
+SET_INLINE f32_vec f32_of_words(u32_vec v) { return RLX_CONVERT((i32_vec)v, f32_vec); }
+SET_INLINE u32_vec words_of_f32(f32_vec x) { return (u32_vec)RLX_CONVERT(x, i32_vec); }
 SET_INLINE f32_vec f32_at_most(f32_vec x, float high) { return f32_least(f32_fill(high), x); }
 SET_INLINE f32_vec f32_clamp(f32_vec x, float low, float high)
 {

@@ -13,14 +13,16 @@
 
 /* Instructions of a chain, registers that they mention. */
 enum { MOST = 20, MOST_REGISTERS = RLX_CHAIN_STRIPS };
-_Static_assert(3 * MOST + 1 <= RLX_CHAIN_STEPS, "each may be a load, a step and a store");
+_Static_assert(4 * MOST + 1 <= RLX_CHAIN_STEPS, "each may be a load, two steps and a store");
 
-/* forward: the first operand is in registers; backward: the second one. */
+/* forward: the first operand is in registers; backward: the second one, or, of three operands, what is done with the third. */
 typedef struct step_row { uint8_t operands, forward, backward, self; } step_row;
 static const step_row rows[RLX_K_COUNT] = {
 #define UNARY(name) [RLX_K_##name##_F32] = { 1, RLX_STEP_##name, 0, 0 }
 #define BINARY(name, back, self) [RLX_K_##name##_F32] = { 2, RLX_STEP_##name, RLX_STEP_##back, self }
     BINARY(ADD, ADD, RLX_STEP_TWICE), BINARY(MUL, MUL, RLX_STEP_SQUARE), BINARY(SUB, SUB_FROM, 0), BINARY(DIV, DIV_FROM, 0),
+    [RLX_K_ADD_I32] = { 2, RLX_STEP_ADD_WORDS, RLX_STEP_ADD_WORDS, 0 }, [RLX_K_I32_TO_F32] = { 1, RLX_STEP_FLOATS, 0, 0 },
+    [RLX_K_QUANTIZE_I8] = { 3, RLX_STEP_DIV, RLX_STEP_QUANTIZE_I8, 0 }, [RLX_K_QUANTIZE_U8] = { 3, RLX_STEP_DIV, RLX_STEP_QUANTIZE_U8, 0 },
     BINARY(MIN, MIN, 0), BINARY(MAX, MAX, 0), UNARY(fabs), UNARY(sqrt), UNARY(exp), UNARY(sigmoid), UNARY(tanh), UNARY(erf),
     [RLX_K_MOVE_F32] = { 1, RLX_STEP_END, 0, 0 },   /* no step: loads and stores do it */
 };
@@ -104,6 +106,8 @@ static bool is_strip_value(const finding *f, uint32_t at)
 static bool may_chain(const finding *f, uint32_t at)
 {
     const step_row *row = &rows[word(f, at)];
+    if (row->operands == 3 && !(is_uniform(f, word(f, at + 3)) && is_uniform(f, word(f, at + 4))))
+        return false;
     return row->operands && is_wide(f, at) && (row->operands == 1 || row->self || word(f, at + 2) != word(f, at + 3));
 }
 
@@ -151,25 +155,6 @@ static void extend(finding *f, chain *c, uint32_t at)
         }
 }
 
-/* Bytes that are loaded to become floats at once, and for nothing else. */
-static bool is_float_load(const finding *f, size_t i)
-{
-    const uint32_t at = f->order[i], then = i + 1 < f->count ? f->order[i + 1] : 0;
-    return then && word(f, at) == RLX_K_LOAD && is_wide(f, at) && word(f, then) == RLX_K_I32_TO_F32 && word(f, then + 2) == word(f, at + 1) &&
-           f->reader[word(f, at + 1)] == then && rlx_float_load(f->in->buffers[word(f, at + 2)].elem);
-}
-
-/* The LOAD writes floats where the conversion would; that moves 8 bytes of the register, which nobody reads, to where they are. */
-static void load_floats(finding *f, size_t i)
-{
-    uint32_t *load = f->in->code + f->order[i], *convert = f->in->code + f->order[i + 1];
-    const uint32_t unread = load[1];
-    load[0] |= RLX_KERNEL_UNSTORED;
-    load[1] = convert[1];
-    convert[0] = RLX_K_XMOVE;
-    convert[1] = convert[2] = unread;
-}
-
 /* Who reads what is computed? Nobody but the next step: it is not stored. */
 static void find_unstored(finding *f)
 {
@@ -178,8 +163,6 @@ static void find_unstored(finding *f)
             FOR_REGISTERS(f, f->order[i], written, r) f->reader[r] = f->flags[r] & READ_ELSEWHERE ? SEVERAL : NOBODY;
     for (size_t i = f->count; i-- > 0;) {
         uint32_t at = f->order[i];
-        if (is_float_load(f, i))
-            load_floats(f, i);
         FOR_REGISTERS(f, at, true, r)
         {
             if (is_strip_value(f, at) && may_chain(f, at) && is_strip(f, r) &&
@@ -540,10 +523,12 @@ const uint32_t *rlx_kernel_make_chain(const rlx_kernel_run *r, const uint32_t *w
             add_step(&m, RLX_STEP_LOAD, w[2]);
         if (self)
             *m.out++ = RLX_STEP_ALONE(row->self);
-        else if (row->operands == 2)
+        else if (row->operands >= 2)
             add_operation(&m, backward ? row->backward : row->forward, w[backward ? 2 : 3]);
         else if (row->forward != RLX_STEP_END)
             *m.out++ = RLX_STEP_ALONE(row->forward);
+        if (row->operands == 3)
+            add_step(&m, row->backward, w[4]);
         if (!(w[0] & RLX_KERNEL_UNSTORED))
             add_step(&m, RLX_STEP_STORE, w[1]);
     }

@@ -255,8 +255,6 @@ typedef struct rlx_access_row {
     rlx_store_each_fn *store_each;
 } rlx_access_row;
 extern const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT];
-/* What loads integers of the element type as float32; NULL: nothing does, or not faster. */
-rlx_load_fn *rlx_float_load(enum rlx_kernel_elem elem);
 
 void rlx_fill_strip(void *d, const void *a, int klass, size_t n);
 /* Offsets of n indices: start + i * step + place * stride, where the place is the index, and `behind` more if that is negative.

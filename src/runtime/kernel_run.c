@@ -248,9 +248,7 @@ static bool do_access(running *r, const uint32_t *w, size_t n, bool strided, boo
         return rlx_kernel_out_of_buffer(r, b, off);
     const rlx_access_row *f = &rlx_access_fns[r->k->buffers[b].elem];
     unsigned char *p = v->data + (size_t)off * r->k->buffers[b].bytes;
-    if (!strided && !store && w[0] & RLX_KERNEL_UNSTORED)
-        rlx_float_load(r->k->buffers[b].elem)(reg(r, w[1]), p, stride, n);
-    else if (!store)
+    if (!store)
         (strided ? f->load_strided : f->load)(reg(r, w[1]), p, stride, n);
     else
         (strided ? f->store_strided : f->store)(p, stride, reg(r, w[strided ? 4 : 3]), n);

@@ -532,22 +532,3 @@ const rlx_access_row rlx_access_fns[RLX_ELEM_COUNT] = {
 #define REAL(name, elem, ...) ROW(elem)
 #include "base/dtype.def"
 };
-
-/* In one step, which only vectors that are long enough gain by. */
-#define LOAD_FLOATS(elem, C)                                                                    \
-    RLX_WIDE static void load_floats_##elem(void *dp, const void *mp, int64_t stride, size_t n) \
-    {                                                                                           \
-        float *d = dp;                                                                          \
-        const C *p = mp;                                                                        \
-        EACH_OF(n)                                                                              \
-            d[i] = (float)p[i];                                                                 \
-    }
-LOAD_FLOATS(I8, int8_t)
-LOAD_FLOATS(U8, uint8_t)
-
-rlx_load_fn *rlx_float_load(enum rlx_kernel_elem elem)
-{
-    if (!RLX_HAS_WIDE())
-        return NULL;
-    return elem == RLX_ELEM_I8 ? load_floats_I8 : elem == RLX_ELEM_U8 ? load_floats_U8 : NULL;
-}

@@ -42,6 +42,7 @@ enum {
     NEAR_SUMS = 8192,       /* that stay near */
     NEAR_LINES = 12288,     /* elements of strips and of sums that do */
     WHOLE_VECTORS = 16,     /* elements that are turned back in whole vectors */
+    NEAR_BYTES = 1 << 19,
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
 };
 
@@ -445,19 +446,33 @@ static bool are_short_lines(const rlx_tiling *t, bool joined)
            rows <= RLX_ROW_TILE && rows * t->strip.width * MOST_LINES <= NEAR_SUMS;
 }
 
+/* Columns of a tile that are packed for some tiles of rows, and stay in a second cache. */
+static int64_t columns_that_stay(const rlx_tiling *t, int64_t most)
+{
+    int64_t depth;
+    if (!rlx_int_literal(t->depth.extent, &depth) || depth < 1)
+        return t->column_tile;
+    const int64_t fit = NEAR_BYTES / depth & -RLX_COLUMN_PANEL;
+    return fit < t->column_tile ? t->column_tile : fit < most ? fit : most;
+}
+
 /* Bytes: products take so little time that what is done with their sums wants long strips. Where rows lie in place and columns in panels of a
- * constant, tiles are as low as those of AMX. Where all rows are one tile, as they may be, two threads share the columns. */
+ * constant, or rows are a constant and more than one tile, tiles are as low as those of AMX. Where all rows are one tile, as they may be, two
+ * threads share the columns. */
 static void choose_low_tiles(rlx_tiling *t)
 {
     int64_t rows = 0, columns;
     const bool known = rlx_int_literal(t->row.lanes.extent, &rows), there = t->column.param >= 0 && !t->row.packed,
-               windows = t->column.packed && t->column.param < 0 && !t->column.producer && known && rows <= RLX_ROW_TILE;
+               windows = t->column.packed && t->column.param < 0 && !t->column.producer && known && (rows <= RLX_ROW_TILE || t->row.param >= 0);
     if (!t->dot || t->strip.width || !(there || windows) || !rlx_int_literal(t->column.lanes.extent, &columns))
         return;
     const int64_t half = tiles_of(columns, 2 * RLX_COLUMN_PANEL) * RLX_COLUMN_PANEL;
-    if (there)
+    const bool low = there || rows > RLX_ROW_TILE;
+    if (low)
         t->row_tile = RLX_LOW_ROWS;
     t->column_tile = (there && rows > RLX_LOW_ROWS) || half > RLX_LOW_COLUMNS ? RLX_LOW_COLUMNS : half < RLX_COLUMN_TILE ? RLX_COLUMN_TILE : half;
+    if (low && !there)
+        t->column_tile = columns_that_stay(t, t->column_tile);
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */

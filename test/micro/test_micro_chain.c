@@ -61,6 +61,10 @@ static float one_step(uint32_t op, float x, float b)
     case RLX_STEP_SQUARE: return x * x;
     case RLX_STEP_fabs: return fabsf(x);
     case RLX_STEP_sqrt: return sqrtf(x);
+    case RLX_STEP_ADD_WORDS: return rlx_bits_float(rlx_float_bits(x) + rlx_float_bits(b));
+    case RLX_STEP_FLOATS: return (float)(int32_t)rlx_float_bits(x);
+    case RLX_STEP_QUANTIZE_I8: return rlx_bits_float((uint32_t)rlx_saturate_f32(rlx_round_f32(x) + b, INT8_MIN, INT8_MAX));
+    case RLX_STEP_QUANTIZE_U8: return rlx_bits_float((uint32_t)rlx_saturate_f32(rlx_round_f32(x) + b, 0, UINT8_MAX));
     case RLX_STEP_exp: return rlx_exp_f32(x);
     case RLX_STEP_sigmoid: return rlx_sigmoid_f32(x);
     case RLX_STEP_tanh: return rlx_tanh_f32(x);
@@ -69,7 +73,13 @@ static float one_step(uint32_t op, float x, float b)
     }
 }
 
-static bool has_operand(uint32_t op) { return op <= RLX_STEP_GREATEST; }
+static bool has_operand(uint32_t op)
+{
+    return op <= RLX_STEP_GREATEST || op == RLX_STEP_ADD_WORDS || op == RLX_STEP_QUANTIZE_I8 || op == RLX_STEP_QUANTIZE_U8;
+}
+
+/* Of steps that see bits: those of a NaN that was computed are not defined. */
+static bool sees_bits(uint32_t op) { return op == RLX_STEP_ADD_WORDS || op == RLX_STEP_FLOATS; }
 
 /* Does the step take such an operand? */
 static bool takes(uint32_t op, float b)
@@ -90,13 +100,20 @@ static void make(program *p, float *strips, size_t count)
 {
     const bool in_lines = next_random() & 1;
     rlx_micro_step *s = p->steps;
+    uint32_t words = next_random() & 1 ? RLX_STEP_ADD_WORDS : 0; /* begins with sums of integers */
     p->first = any_float();
     *s++ = next_random() % 8 ? RLX_STEP_STRIP(RLX_STEP_LOAD, any_strip(strips)) : RLX_STEP_NUMBER(RLX_STEP_LOAD, &p->first);
     for (size_t i = 0; i < count; i++) {
         /* often what some sets do as one: a scale, a shift, bounds, a product */
         const uint32_t line[] = { RLX_STEP_MUL, RLX_STEP_ADD, next_random() & 1 ? RLX_STEP_RELU : RLX_STEP_GREATEST, RLX_STEP_LEAST, RLX_STEP_MUL };
         const bool in_line = in_lines && next_random() % 8;
-        uint32_t op = in_line ? line[i % 5] : RLX_STEP_LOAD + (uint32_t)(next_random() % (RLX_STEP_COUNT - RLX_STEP_LOAD));
+        uint32_t op;
+        do
+            op = in_line                      ? line[i % 5]
+                 : words && next_random() % 4 ? words + (uint32_t)(next_random() & 1)
+                                              : RLX_STEP_LOAD + (uint32_t)(next_random() % (RLX_STEP_COUNT - RLX_STEP_LOAD));
+        while (sees_bits(op) && !words);
+        words = op == RLX_STEP_ADD_WORDS ? words : 0;
         bool number = in_line ? i % 5 < 4 : next_random() & 1;
         do
             p->numbers[i] = any_float();
