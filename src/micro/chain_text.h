@@ -118,6 +118,7 @@ SET_INLINE void erf_of(f32_vec *x, int beside)
 #if !SET_LENDS_WORDS
 /* Steps whose x or result is int32, which x has the bits of. */
 SET_INLINE f32_vec sum_of_words(f32_vec x, f32_vec b) { return (f32_vec)((u32_vec)x + (u32_vec)b); }
+SET_INLINE f32_vec rest_of_words(f32_vec x, f32_vec b) { return (f32_vec)((u32_vec)x - (u32_vec)b); }
 SET_INLINE f32_vec floats_of(f32_vec x, f32_vec b) { return (void)b, f32_of_words((u32_vec)x); }
 SET_INLINE f32_vec quantized(f32_vec x, f32_vec zero, float low)
 {
@@ -238,6 +239,7 @@ static void (*const strip_functions[])(float *d, const float *a, int64_t n) = { 
 #define RELU_OF_SUM(x, b) RELU_OF((x) + (b), b)
 #define PRODUCT_OF_REST(x, b) (((x) - (b)) * other)
 #define SUM_OF_PRODUCT(x, b) ((x) * (b) + other)
+#define REST_FROM_OF(x, b) rest_of_words(b, x)
 #define ABS_OF(x, b) f32_abs(x)
 #define SQRT_OF(x, b) f32_sqrt(x)
 
@@ -310,6 +312,8 @@ SET static void chain(const rlx_micro_step *steps, int64_t n)
             SLOW_CASE_OF(fabs, ABS_OF)
             SLOW_CASE_OF(sqrt, SQRT_OF)
             SLOW_CASE_OF(ADD_WORDS, sum_of_words)
+            SLOW_CASE_OF(SUB_WORDS, rest_of_words)
+            SLOW_CASE_OF(SUB_WORDS_FROM, REST_FROM_OF)
             SLOW_CASE_OF(FLOATS, floats_of)
             case RLX_STEP_QUANTIZE_I8:
             case RLX_STEP_QUANTIZE_U8: {
@@ -388,6 +392,8 @@ SET_INLINE void chain_block(const rlx_micro_step *s, int64_t at, int64_t n, int 
         CASE_OF(sqrt, x[w], f32_sqrt(x[w]))
 #if !SET_LENDS_WORDS
         CASE_OF(ADD_WORDS, x[w], sum_of_words(x[w], WITH(w)))
+        CASE_OF(SUB_WORDS, x[w], rest_of_words(x[w], WITH(w)))
+        CASE_OF(SUB_WORDS_FROM, x[w], rest_of_words(WITH(w), x[w]))
         CASE_OF(FLOATS, x[w], floats_of(x[w], x[w]))
         CASE_OF(QUANTIZE_I8, x[w], quantized(x[w], WITH(w), INT8_MIN))
         CASE_OF(QUANTIZE_U8, x[w], quantized(x[w], WITH(w), 0))

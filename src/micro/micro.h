@@ -152,6 +152,8 @@ enum rlx_micro_step_op {
     RLX_STEP_SQUARE,           /* x * x */
     RLX_STEP_fabs, RLX_STEP_sqrt,
     RLX_STEP_ADD_WORDS,        /* x + b of int32, which wraps around; their bits are those of x and b */
+    RLX_STEP_SUB_WORDS,        /* likewise x - b */
+    RLX_STEP_SUB_WORDS_FROM,   /* b - x */
     RLX_STEP_FLOATS,           /* int32 as float32 */
     RLX_STEP_QUANTIZE_I8,      /* x, rounded half to even, + b, within int8, as int32; NaN is 0 */
     RLX_STEP_QUANTIZE_U8,
@@ -185,6 +187,7 @@ typedef struct rlx_micro_set {
     rlx_micro_normalize_fn *normalize;
     rlx_micro_copy_fn *const (*copy)[RLX_ELEM_COUNT];                /* [dst][src] */
     rlx_micro_pack_fn *const (*pack)[RLX_ELEM_COUNT];
+    rlx_micro_pack_fn *pack_fours;                                   /* of 8-bit integers */
     /* Elements of 4 bytes as they are; NULL: there is nothing better than those above. */
     rlx_micro_copy_fn *copy_words;
     rlx_micro_pack_fn *pack_words;

@@ -85,6 +85,7 @@ rlx_micro_sum_fn rlx_micro_dot_neon;
 rlx_micro_sum_fn rlx_micro_dot_amx;
 rlx_micro_groups_fn rlx_micro_dot_groups_amx;
 rlx_micro_chain_fn rlx_micro_chain_amx;
+rlx_micro_pack_fn rlx_micro_pack_fours_amx;
 #endif
 
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }

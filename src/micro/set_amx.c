@@ -220,6 +220,98 @@ bool rlx_micro_dot_groups_amx(const rlx_micro_sum *r, const rlx_micro_groups *gr
     return true;
 }
 
+/* ---- panels ----------------------------------------------------------------------------------- */
+
+#define VBMI RLX_TARGET("avx512vbmi,avx512f,avx512vl,avx512bw,avx512dq,avx2,fma,f16c,bmi2")
+enum { ZIPPED = 16 };        /* lanes at a time: a word of each is a vector */
+
+/* Byte r of word l is byte 4 * r + l of four rows of so many bytes behind each other, of which every `apart`th counts. */
+VBMI static __m512i order_of(int64_t row, int64_t apart)
+{
+    const __m512i at = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                  lanes = _mm512_mullo_epi32(at, _mm512_set1_epi32((int)(0x01010101 * apart)));
+    return _mm512_add_epi8(lanes, _mm512_set1_epi32((int)(row * 0x03020100)));
+}
+
+/* Sixteen lanes side by side. */
+VBMI RLX_ALWAYS_INLINE __m512i zip_beside(const uint8_t *s, int64_t step, __m512i order)
+{
+    __m512i rows = _mm512_castsi128_si512(_mm_loadu_si128((const void *)s));
+    rows = _mm512_mask_broadcast_i32x4(rows, 0x00f0, _mm_loadu_si128((const void *)(s + step)));
+    rows = _mm512_mask_broadcast_i32x4(rows, 0x0f00, _mm_loadu_si128((const void *)(s + 2 * step)));
+    rows = _mm512_mask_broadcast_i32x4(rows, 0xf000, _mm_loadu_si128((const void *)(s + 3 * step)));
+    return _mm512_permutexvar_epi8(order, rows);
+}
+
+/* Up to sixteen lanes of up to four rows, side by side or one byte apart from each other: `there` says which bytes are read. */
+VBMI RLX_ALWAYS_INLINE __m512i zip_apart(const uint8_t *s, int64_t step, int64_t rows, __mmask32 there, __m512i order)
+{
+    __m256i row[4];
+    RLX_UNROLL for (int r = 0; r < 4; r++) row[r] = _mm256_maskz_loadu_epi8(r < rows ? there : 0, s + (r < rows ? r * step : 0));
+    return _mm512_permutex2var_epi8(_mm512_inserti64x4(_mm512_castsi256_si512(row[0]), row[1], 1), order,
+                                    _mm512_inserti64x4(_mm512_castsi256_si512(row[2]), row[3], 1));
+}
+
+/*- Lanes whose high digit stands still, at one d1 and d2: word q of lane l is
+ *     d[q * d_step + l] = the bytes at s + l * stride + (4 * q + r) * step, r < 4, 0 from `count` on */
+typedef struct zip {
+    uint32_t *d;
+    const uint8_t *s;
+    int64_t d_step, lanes, stride, count, step;
+} zip;
+
+VBMI static void zip_run(const zip *r)
+{
+    const int64_t each = rlx_micro_less(r->lanes, ZIPPED), last = r->lanes - each; /* the last ones end where the run does */
+    const __mmask32 there = (__mmask32)((UINT64_C(1) << (r->stride * (each - 1) + 1)) - 1);
+    const __mmask16 lanes = (__mmask16)((1u << each) - 1);
+    const __m512i beside = order_of(16, 1), apart = order_of(32, r->stride);
+    for (int64_t q = 0; 4 * q < r->count; q++) {
+        const uint8_t *s = r->s + 4 * q * r->step;
+        const int64_t rows = r->count - 4 * q;
+        for (int64_t l = 0; l < r->lanes; l += ZIPPED) {
+            const int64_t at = rlx_micro_less(l, last);
+            const __m512i words = each == ZIPPED && rows >= 4 && r->stride == 1 ? zip_beside(s + at, r->step, beside)
+                                                                                 : zip_apart(s + at * r->stride, r->step, rows, there, apart);
+            _mm512_mask_storeu_epi32(r->d + q * r->d_step + at, lanes, words);
+        }
+    }
+}
+
+/* One panel, lanes from `first` on. */
+VBMI static void zip_panel(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
+{
+    int64_t at = p->start + first, high = at / p->width, low = at % p->width;
+    zip r = { .stride = p->lane_stride[1], .count = p->depth[0], .step = p->depth_stride[0], .d_step = p->panel * p->depth[1] * p->depth[2] };
+    for (int64_t l = 0; l < lanes; l += r.lanes, high++, low = 0) {
+        const uint8_t *lane = (const uint8_t *)p->src + high * p->lane_stride[0] + low * r.stride;
+        r.lanes = rlx_micro_less(p->width - low, lanes - l);
+        for (int64_t i = 0; i < p->depth[1]; i++)
+            for (int64_t j = 0; j < p->depth[2]; j++) {
+                r.d = d + l + (i * p->depth[2] + j) * p->panel;
+                r.s = lane + i * p->depth_stride[1] + j * p->depth_stride[2];
+                zip_run(&r);
+            }
+    }
+}
+
+/* Lanes side by side, or every second one, of steps that are not. The instruction that all this is for came before tiles did. */
+void rlx_micro_pack_fours_amx(const rlx_micro_pack *p)
+{
+    const int64_t stride = p->lane_stride[1], w = p->panel, steps = (p->depth[0] + 3) / 4 * p->depth[1] * p->depth[2];
+    uint32_t *d = p->dst;
+    if (p->lanes == 0 || p->depth_stride[0] == 1 || (stride != 1 && stride != 2) || !RLX_CPU_HAS("avx512vbmi")) {
+        rlx_micro_pack_fours(p);
+        return;
+    }
+    for (int64_t l = 0; l < p->lanes; l += w, d += steps * w) {
+        const int64_t n = rlx_micro_less(p->lanes - l, w);
+        zip_panel(p, d, l, n);
+        for (int64_t k = 0; k < steps && n < w; k++)
+            memset(d + k * w + n, 0, (size_t)(w - n) * sizeof *d);
+    }
+}
+
 /* ---- chains --------------------------------------------------------------------------------- */
 
 /* Those of AVX-512 once more, with steps of integers, which that set borrows from one with shorter vectors for want of room. */

@@ -45,6 +45,7 @@ const rlx_micro_set rlx_micro_avx2 = {
     .normalize = normalize_f32,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
+    .pack_fours = rlx_micro_pack_fours,
     .copy_words = copy_words,
     .pack_words = pack_words,
     .map = maps,

@@ -92,14 +92,15 @@ RLX_SMALL SET static bool contract_groups(const rlx_micro_sum *sum, const rlx_mi
     .greatest = row_greatest,      \
     .exp_sum = exp_sum
 const rlx_micro_set rlx_micro_avx512 = {
-    .name = "avx512", .dot = rlx_micro_dot_avx2, .dot_groups = rlx_micro_dot_groups_avx2, .chain = chain, FUNCTIONS
+    .name = "avx512", .dot = rlx_micro_dot_avx2, .dot_groups = rlx_micro_dot_groups_avx2, .pack_fours = rlx_micro_pack_fours, .chain = chain, FUNCTIONS
 };
 /* Where bytes are multiplied by one instruction. */
-const rlx_micro_set rlx_micro_avx512vnni = { .name = "avx512vnni", .dot = dot, .chain = chain, FUNCTIONS };
+const rlx_micro_set rlx_micro_avx512vnni = { .name = "avx512vnni", .dot = dot, .pack_fours = rlx_micro_pack_fours, .chain = chain, FUNCTIONS };
 #if defined(RLX_AMX_SET)
 /* Where tiles of them are. */
 const rlx_micro_set rlx_micro_avx512amx = {
-    .name = "avx512amx", .dot = rlx_micro_dot_amx, .dot_groups = rlx_micro_dot_groups_amx, .chain = rlx_micro_chain_amx, FUNCTIONS
+    .name = "avx512amx", .dot = rlx_micro_dot_amx, .dot_groups = rlx_micro_dot_groups_amx, .pack_fours = rlx_micro_pack_fours_amx, .chain = rlx_micro_chain_amx,
+    FUNCTIONS
 };
 #endif
 #endif

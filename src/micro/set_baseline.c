@@ -27,6 +27,7 @@ const rlx_micro_set rlx_micro_baseline = {
     .normalize = normalize_f32,
     .copy = rlx_micro_copies,
     .pack = rlx_micro_packs,
+    .pack_fours = rlx_micro_pack_fours,
     .map = maps,
     .greatest = row_greatest,
     .exp_sum = exp_sum,

@@ -98,7 +98,7 @@ static rlx_micro_copy_fn *copy_fn(const rlx_kernel_run *r, enum rlx_kernel_elem 
 static rlx_micro_pack_fn *pack_fn(const rlx_kernel_run *r, enum rlx_kernel_elem d, enum rlx_kernel_elem s, bool fours)
 {
     if (fours)
-        return rlx_micro_pack_fours;
+        return r->micro->pack_fours;
     return are_words(d, s) && r->micro->pack_words ? r->micro->pack_words : r->micro->pack[d][s];
 }
 

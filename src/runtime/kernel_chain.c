@@ -21,7 +21,8 @@ static const step_row rows[RLX_K_COUNT] = {
 #define UNARY(name) [RLX_K_##name##_F32] = { 1, RLX_STEP_##name, 0, 0 }
 #define BINARY(name, back, self) [RLX_K_##name##_F32] = { 2, RLX_STEP_##name, RLX_STEP_##back, self }
     BINARY(ADD, ADD, RLX_STEP_TWICE), BINARY(MUL, MUL, RLX_STEP_SQUARE), BINARY(SUB, SUB_FROM, 0), BINARY(DIV, DIV_FROM, 0),
-    [RLX_K_ADD_I32] = { 2, RLX_STEP_ADD_WORDS, RLX_STEP_ADD_WORDS, 0 }, [RLX_K_I32_TO_F32] = { 1, RLX_STEP_FLOATS, 0, 0 },
+    [RLX_K_ADD_I32] = { 2, RLX_STEP_ADD_WORDS, RLX_STEP_ADD_WORDS, 0 }, [RLX_K_SUB_I32] = { 2, RLX_STEP_SUB_WORDS, RLX_STEP_SUB_WORDS_FROM, 0 },
+    [RLX_K_I32_TO_F32] = { 1, RLX_STEP_FLOATS, 0, 0 },
     [RLX_K_QUANTIZE_I8] = { 3, RLX_STEP_DIV, RLX_STEP_QUANTIZE_I8, 0 }, [RLX_K_QUANTIZE_U8] = { 3, RLX_STEP_DIV, RLX_STEP_QUANTIZE_U8, 0 },
     BINARY(MIN, MIN, 0), BINARY(MAX, MAX, 0), UNARY(fabs), UNARY(sqrt), UNARY(exp), UNARY(sigmoid), UNARY(tanh), UNARY(erf),
     [RLX_K_MOVE_F32] = { 1, RLX_STEP_END, 0, 0 },   /* no step: loads and stores do it */

@@ -62,6 +62,8 @@ static float one_step(uint32_t op, float x, float b)
     case RLX_STEP_fabs: return fabsf(x);
     case RLX_STEP_sqrt: return sqrtf(x);
     case RLX_STEP_ADD_WORDS: return rlx_bits_float(rlx_float_bits(x) + rlx_float_bits(b));
+    case RLX_STEP_SUB_WORDS: return rlx_bits_float(rlx_float_bits(x) - rlx_float_bits(b));
+    case RLX_STEP_SUB_WORDS_FROM: return rlx_bits_float(rlx_float_bits(b) - rlx_float_bits(x));
     case RLX_STEP_FLOATS: return (float)(int32_t)rlx_float_bits(x);
     case RLX_STEP_QUANTIZE_I8: return rlx_bits_float((uint32_t)rlx_saturate_f32(rlx_round_f32(x) + b, INT8_MIN, INT8_MAX));
     case RLX_STEP_QUANTIZE_U8: return rlx_bits_float((uint32_t)rlx_saturate_f32(rlx_round_f32(x) + b, 0, UINT8_MAX));
@@ -75,11 +77,11 @@ static float one_step(uint32_t op, float x, float b)
 
 static bool has_operand(uint32_t op)
 {
-    return op <= RLX_STEP_GREATEST || op == RLX_STEP_ADD_WORDS || op == RLX_STEP_QUANTIZE_I8 || op == RLX_STEP_QUANTIZE_U8;
+    return op <= RLX_STEP_GREATEST || (op >= RLX_STEP_ADD_WORDS && op < RLX_STEP_FLOATS) || op == RLX_STEP_QUANTIZE_I8 || op == RLX_STEP_QUANTIZE_U8;
 }
 
 /* Of steps that see bits: those of a NaN that was computed are not defined. */
-static bool sees_bits(uint32_t op) { return op == RLX_STEP_ADD_WORDS || op == RLX_STEP_FLOATS; }
+static bool sees_bits(uint32_t op) { return op >= RLX_STEP_ADD_WORDS && op <= RLX_STEP_FLOATS; }
 
 /* Does the step take such an operand? */
 static bool takes(uint32_t op, float b)
@@ -110,10 +112,10 @@ static void make(program *p, float *strips, size_t count)
         uint32_t op;
         do
             op = in_line                      ? line[i % 5]
-                 : words && next_random() % 4 ? words + (uint32_t)(next_random() & 1)
+                 : words && next_random() % 4 ? words + (uint32_t)(next_random() & 3)
                                               : RLX_STEP_LOAD + (uint32_t)(next_random() % (RLX_STEP_COUNT - RLX_STEP_LOAD));
         while (sees_bits(op) && !words);
-        words = op == RLX_STEP_ADD_WORDS ? words : 0;
+        words = sees_bits(op) && op != RLX_STEP_FLOATS ? words : 0;
         bool number = in_line ? i % 5 < 4 : next_random() & 1;
         do
             p->numbers[i] = any_float();
