@@ -467,10 +467,10 @@ static void choose_low_tiles(rlx_tiling *t)
     if (!t->dot || t->strip.width || !(there || windows) || !rlx_int_literal(t->column.lanes.extent, &columns))
         return;
     const int64_t half = tiles_of(columns, 2 * RLX_COLUMN_PANEL) * RLX_COLUMN_PANEL;
-    const bool low = there || rows > RLX_ROW_TILE;
+    const bool low = there || rows > RLX_ROW_TILE; /* threads share the rows, too */
     if (low)
         t->row_tile = RLX_LOW_ROWS;
-    t->column_tile = (there && rows > RLX_LOW_ROWS) || half > RLX_LOW_COLUMNS ? RLX_LOW_COLUMNS : half < RLX_COLUMN_TILE ? RLX_COLUMN_TILE : half;
+    t->column_tile = (low && rows > RLX_LOW_ROWS) || half > RLX_LOW_COLUMNS ? RLX_LOW_COLUMNS : half < RLX_COLUMN_TILE ? RLX_COLUMN_TILE : half;
     if (low && !there)
         t->column_tile = columns_that_stay(t, t->column_tile);
 }

@@ -309,11 +309,11 @@ static enum rlx_step find_unchained(void *user, const rlx_node *n, const rlx_fie
     }
 }
 
-/* Strips of float32 that are one chain of functions. */
+/* Elements of float32 that are one chain of functions. */
 static bool is_chain(rlx_context *ctx, const rlx_pointwise *p)
 {
     rlx_walker w = { .enter = find_unchained };
-    bool is = p->form == RLX_PLAN_STRIP;
+    bool is = true;
     for (size_t i = 0; i < p->stores.len && is; i++)
         is = p->stores.data[i].buffer->dtype == RELAX_FLOAT32 && rlx_walk(&ctx->memory, p->stores.data[i].value, &w, NULL) != RLX_STEP_STOP;
     for (size_t i = 0; i < p->loads.len && is; i++)
@@ -337,7 +337,18 @@ static bool is_bias(const inlining *x, const rlx_pointwise *first)
 static bool begins_chain(const inlining *x, const rlx_pointwise *first, const rlx_pointwise *next)
 {
     bool bias = first->biased || is_bias(x, first);
-    return bias && is_chain(x->ctx, next);
+    return bias && next->form == RLX_PLAN_STRIP && is_chain(x->ctx, next);
+}
+
+/* Integers that become floats in strips, which are one chain with what is computed of them: an instruction for rows would read them from memory. */
+static bool begins_with_integers(const inlining *x, const rlx_pointwise *first, const rlx_pointwise *next)
+{
+    bool integers = false;
+    for (size_t i = 0; i < first->loads.len; i++) {
+        const rlx_dtype dtype = rlx_as_buffer(first->loads.data[i].load->buffer)->dtype;
+        integers |= dtype == RELAX_INT32 || dtype == RELAX_INT8 || dtype == RELAX_UINT8;
+    }
+    return integers && first->form == RLX_PLAN_STRIP && is_chain(x->ctx, next);
 }
 
 /* Slot `from` and the one at *at, which comes last, become one if they may; *at is where. False: out of memory. */
@@ -354,7 +365,9 @@ static bool merge_slots(inlining *x, size_t from, size_t *at)
         return false;
     bool ok = rlx_rename_loops(ctx, renamed, to), merge = ok && meet_in_place(first, renamed) && shares_elements(first, renamed);
     bool chain = merge && begins_chain(x, first, renamed);
-    if (merge && (is_row_instruction(first) || is_row_instruction(next)))
+    if (merge && begins_with_integers(x, first, renamed))
+        chain = false;
+    else if (merge && (is_row_instruction(first) || is_row_instruction(next)))
         ok = stays_row_instruction(x, first, renamed, &merge);
     else if (merge && first->biased)
         merge = false;
