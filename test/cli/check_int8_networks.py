@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Networks of bytes in the forms that exporters write (dequantised operands, QLinearMatMul, ranges found at run time, MatMulInteger) against
+"""Networks of bytes in the forms that exporters write (dequantised operands, QLinearMatMul and QLinearConv, ranges found at run time, MatMulInteger, ConvInteger) against
 numpy, to the last bit; the same at all levels, with all instruction sets, on one thread and on two.
 
 INT8_SEED=n takes that network alone and prints it; INT8_COUNT=k as many from there on.
@@ -42,17 +42,18 @@ class Network:
         self.pick, self.rng = random.Random(seed), np.random.default_rng(seed)
         self.nodes, self.weights, self.count = [], {}, 0
         pick = self.pick
-        self.form = pick.choice(["dequantised", "dequantised", "convolved", "qlinear", "dynamic", "integer"])
+        self.form = pick.choice(["dequantised", "dequantised", "convolved", "windows", "windows", "qlinear", "dynamic", "integer"])
         self.batch = pick.choice([1, 1, 2, 3, 8, 17, 33, 40, 64, 70])
+        pictures = self.form in ("convolved", "windows")
         self.open = self.form != "convolved" and pick.random() < 0.25      # the number of rows is not known
         self.kind = np.dtype(pick.choice(["uint8", "uint8", "int8"]))
         widths = [pick.choice([1, 3, 4, 10, 32, 48, 64, 96, 130, 256, pick.randint(1, 300)]) for _ in range(pick.choice([2, 3, 3, 4]))]
         floats = self.form in ("dequantised", "convolved", "dynamic")
-        shape = (pick.randint(1, 2), pick.choice([1, 3, 4, 8, 16, 33]), pick.randint(3, 15), pick.randint(3, 30)) if self.form == "convolved" else (self.batch, widths[0])
+        shape = (pick.randint(1, 2), pick.choice([1, 3, 4, 8, 16, 33, 64]), pick.randint(3, 15), pick.randint(3, 30)) if pictures else (self.batch, widths[0])
         self.x = self.rng.standard_normal(shape).astype(F) if floats else self.bytes_of(self.kind, *shape)
         self.last, self.value = "x", self.x
         layers = widths[1:2] if self.form == "integer" else widths[1:]
-        for i, width in enumerate(layers[:2] if self.form == "convolved" else layers):
+        for i, width in enumerate(layers[:2] if pictures else layers):
             getattr(self, self.form)(width, i + 2 == len(widths))
 
     def bytes_of(self, kind, *shape):
@@ -145,6 +146,45 @@ class Network:
             inputs.append(self.weight(bias))
         self.emit("Conv", inputs, y, pads=[pad] * 4, strides=[stride] * 2)
         self.behind(y, last)
+
+    def windows(self, width, last):
+        """QLinearConv, or in the last layer ConvInteger: strides, dilations, zero points around the picture, groups; behind it, sometimes, a residual."""
+        pick, channels = self.pick, self.value.shape[1]
+        whole = last and pick.random() < 0.25
+        group = pick.choice([g for g in (1, 1, 1, 2, 4, channels) if channels % g == 0])
+        width = group * pick.choice([1, 2]) if group == channels else group * max(1, pick.choice([4, 24, 32, 64, 100, 140]) // group)
+        room = min(self.value.shape[2:])
+        k, stride, dilation, pad = pick.choice([1, 1, 3, 3, 5]), pick.choice([1, 1, 2, 3]), pick.choice([1, 1, 1, 2]), pick.choice([0, 1, 2])
+        k = k if room + 2 * pad > (k - 1) * dilation else 1
+        reach = (k - 1) * dilation + 1
+        w = self.bytes_of(pick.choice(["int8", "int8", "uint8"]), width, channels // group, k, k)
+        sizes = (width,) if pick.random() < 0.5 and not whole else ()
+        za, zy = self.zero(self.value.dtype), self.zero(self.kind)
+        zw = self.zero(w.dtype, *sizes) if group == 1 and pick.random() < 0.3 else np.zeros(sizes, w.dtype)
+        sa, sw, sy = self.scale(), self.scale(*sizes, size=0.002), self.scale()
+        a = np.pad(self.value.astype(np.int64) - int(za), [(0, 0)] * 2 + [(pad, pad)] * 2)
+        b = w.astype(np.int64) - zw.astype(np.int64).reshape((-1, 1, 1, 1) if sizes else ())
+        views = np.lib.stride_tricks.sliding_window_view(a, (reach, reach), (2, 3))[:, :, ::stride, ::stride, ::dilation, ::dilation]
+        parts = [np.einsum("nchwkl,ockl->nohw", v, p, optimize=True) for v, p in zip(np.split(views, group, 1), np.split(b, group))]
+        sums, how = np.concatenate(parts, 1), dict(pads=[pad] * 4, strides=[stride] * 2, dilations=[dilation] * 2, group=group)
+        if whole:
+            self.emit("ConvInteger", [self.last] + [self.weight(v) for v in (w, za, zw)], words(sums), **how)
+            return
+        given = [self.last] + [self.weight(v) for v in (sa, za, w, sw, zw, sy, zy)]
+        if pick.random() < 0.6:
+            bias = self.rng.integers(-9999, 9999, width).astype(np.int32)
+            sums = sums + bias.reshape(-1, 1, 1)
+            given.append(self.weight(bias))
+        factor = sa * sw / sy
+        self.emit("QLinearConv", given, limited(words(sums).astype(F) * (factor.reshape(-1, 1, 1) if sizes else factor), zy), **how)
+        if last and pick.random() < 0.4:
+            scale, zero, other = self.scale(), self.zero(self.kind), self.bytes_of(self.kind, *self.value.shape[1:])
+            name = self.emit("DequantizeLinear", [self.last, self.weight(scale), self.weight(zero)], (self.value.astype(F) - F(zero)) * scale)
+            self.nodes.append(node("DequantizeLinear", [self.weight(other), self.weight(scale), self.weight(zero)], [f"o{self.count}"]))
+            y = np.maximum(self.value + (other.astype(F) - F(zero)) * scale, F(0))
+            self.emit("Add", [name, f"o{self.count}"], None)
+            self.emit("Relu", [self.last], y)
+            self.quantised(self.kind, 0.03)
 
     def qlinear(self, width, last):
         w = self.bytes_of(self.pick.choice(["int8", "int8", "uint8"]), self.value.shape[1], width)

@@ -115,6 +115,8 @@ static void make(program *p, float *strips, size_t count)
                  : words && next_random() % 4 ? words + (uint32_t)(next_random() & 3)
                                               : RLX_STEP_LOAD + (uint32_t)(next_random() % (RLX_STEP_COUNT - RLX_STEP_LOAD));
         while (sees_bits(op) && !words);
+        if (i && s[-1].op == RLX_STEP_DIV && next_random() & 1) /* mostly these come together */
+            op = next_random() & 1 ? RLX_STEP_QUANTIZE_I8 : RLX_STEP_QUANTIZE_U8;
         words = sees_bits(op) && op != RLX_STEP_FLOATS ? words : 0;
         bool number = in_line ? i % 5 < 4 : next_random() & 1;
         do

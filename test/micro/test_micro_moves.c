@@ -233,7 +233,7 @@ static void try_pack(enum rlx_kernel_elem to, enum rlx_kernel_elem from, int n)
         rlx_micro_pack_fn *ways[] = { set ? set->pack[to][from] : NULL,
                                       set && are_words(to, from) ? set->pack_words : NULL };
         if (fours)
-            ways[0] = set ? rlx_micro_pack_fours : NULL;
+            ways[0] = set ? set->pack_fours : NULL;
         for (size_t way = 0; way < RLX_COUNT(ways); way++)
             if (ways[way]) {
                 clear_memory();
