@@ -1,5 +1,6 @@
 /* set_amx.c: sums of products of 8-bit integers by the tiles of AMX, which has an instruction for each pair of signs. The set is
- * rlx_micro_avx512amx in set_avx512.c. What tiles are not for is left to VNNI: sums of few rows or few turns, windows. */
+ * rlx_micro_avx512amx in set_avx512.c. What tiles are not for is left to VNNI: sums of few rows or few turns. Panels
+ * and chains for what is done with such sums stand here, too, as the other sets have no room for them. */
 #include "format/kernel_math.h"
 #include "micro/micro_int.h"
 

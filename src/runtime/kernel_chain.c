@@ -1,4 +1,4 @@
-/*- kernel_chain.c: value instructions on strips of float32 that follow each other run as one chain of steps (micro.h), whose
+/*- kernel_chain.c: value instructions on strips of float32 and int32 that follow each other run as one chain of steps (micro.h), whose
  * numbers stay in registers. They are found when a kernel is loaded and stay where they are:
  *
  *     add.f32 vf13, pf12, pf12      head: two instructions; nothing else reads vf13, so that it is not stored

@@ -13,8 +13,8 @@
  * word if it works on strips. */
 #define RLX_KERNEL_WIDE 0x10000u
 #define RLX_KERNEL_CLASS_SHIFT 24 /* of the x operands */
-/* Chains (kernel_chain.c): how many instructions are one, in the opcode word of the first; what is not stored (of a LOAD the integers,
- * as it loads floats; of a BROADCAST what no short strip reads); strip loops with long strips, and loops over rows that are one chain
+/* Chains (kernel_chain.c): how many instructions are one, in the opcode word of the first; what is not stored (of a BROADCAST what no
+ * short strip reads); strip loops with long strips, and loops over rows that are one chain
  * each (kernel_repeat.c). A register operand whose strip is one number has SAME. */
 #define RLX_KERNEL_CHAIN_SHIFT 19
 #define RLX_KERNEL_CHAINED (31u << RLX_KERNEL_CHAIN_SHIFT)
