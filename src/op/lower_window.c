@@ -1408,7 +1408,7 @@ static void turn_result(window *w)
 static void average_turned(window *w)
 {
     rlx_lowering_list sizes = in_order(w, w->out.size), index;
-    const rlx_prim *o[MAX_AXES];
+    const rlx_prim *o[MAX_AXES + 1]; /* the lane comes last */
     rlx_lowering_open(&w->b, "average", &sizes, &index);
     memcpy(o + 2, index.at, (w->n + 1) * sizeof *o);
     rlx_tir_store(&w->b.t, w->out.t.buffer, rlx_lowering_items(&index),
