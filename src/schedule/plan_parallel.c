@@ -87,7 +87,7 @@ static void offer_inner(choice *c)
  * core to core then, which is what small kernels cost when they are shared. What moves memory alone gains less from threads than it costs, and counts
  * for less; a product that is summed up is one of many in an instruction, and cheap unless each brings an operand of its own from memory; of bytes so
  * many are one. */
-enum { PRODUCT = 10, FETCH = 150, BYTES = 5, MOVE = 30, PICK = 800, NODE = 40, FUNCTION = 200, LIKELY = 64, MOST_DEPTH = 64 };
+enum { PRODUCT = 15, FETCH = 150, BYTES = 10, MOVE = 30, PICK = 800, NODE = 40, FUNCTION = 200, LIKELY = 64, MOST_DEPTH = 64 };
 /* Of each run of an innermost loop beside that: short ones cost more than their elements. */
 enum { RUN = 6000 };
 
@@ -158,16 +158,41 @@ static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *vi
     return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
 }
 
-/* Elements of the operand that are fetched: another one in each iteration of all loops; those that only the run knows may run once. */
-static const rlx_prim *fetches_of(const weighing *w, const rlx_prim *operand)
+static bool moves(const weighing *w, int loop, const rlx_node *n)
+{
+    rlx_walker walker = { .enter = find_var, .user = (void *)w->loops[loop], .terse = true };
+    return rlx_walk(&w->ctx->memory, n, &walker, NULL) == RLX_STEP_STOP;
+}
+
+/* Do places overlap, as those of windows do: an index of the load has loops of the result and loops that are summed over? */
+static bool is_window(const weighing *w, const rlx_buffer_store *sum, const rlx_prim *operand)
+{
+    const rlx_buffer_load *l = rlx_as_buffer_load(operand->kind == RLX_NODE_CAST ? ((const rlx_unary *)operand)->a : operand);
+    bool is = !l;
+    for (size_t d = 0; !is && d < l->num_indices; d++) {
+        bool result = false, summed = false;
+        for (int i = 0; i < w->num_loops && l->indices[d]->kind != RLX_NODE_PRIM_VAR; i++) {
+            bool stored = false;
+            for (size_t k = 0; k < sum->num_indices && !stored; k++)
+                stored = moves(w, i, sum->indices[k]);
+            *(stored ? &result : &summed) |= moves(w, i, l->indices[d]);
+        }
+        is = result && summed;
+    }
+    return is;
+}
+
+/* Elements of the operand that are fetched, once each. Those of windows count where each iteration of all loops has another one; those that only
+ * the run knows may run once. */
+static const rlx_prim *fetches_of(const weighing *w, const rlx_buffer_store *sum, const rlx_prim *operand)
 {
     const rlx_prim *all = rlx_int64(w->ctx, 1);
+    const bool window = is_window(w, sum, operand);
     int64_t runs;
     for (int i = 0; i < w->num_loops; i++) {
-        rlx_walker walker = { .enter = find_var, .user = (void *)w->loops[i], .terse = true };
-        if (rlx_walk(&w->ctx->memory, operand, &walker, NULL) == RLX_STEP_STOP)
+        if (moves(w, i, operand))
             all = rlx_fold_mul(w->ctx, all, w->runs[i]);
-        else if (rlx_int_literal(w->runs[i], &runs))
+        else if (window && rlx_int_literal(w->runs[i], &runs))
             return rlx_int64(w->ctx, 0);
     }
     return all;
@@ -180,11 +205,11 @@ static bool is_byte(const rlx_prim *operand)
 }
 
 /* Sums of products: of bytes so many are one. They run along other loops than the innermost one. */
-static const rlx_prim *cost_of_products(const weighing *w, const rlx_prim *a, const rlx_prim *b, const rlx_prim *times)
+static const rlx_prim *cost_of_products(const weighing *w, const rlx_buffer_store *s, const rlx_prim *a, const rlx_prim *b, const rlx_prim *times)
 {
     rlx_context *ctx = w->ctx;
     const int64_t together = is_byte(a) && is_byte(b) ? BYTES : 1;
-    const rlx_prim *fetched = rlx_fold_add(ctx, fetches_of(w, a), fetches_of(w, b));
+    const rlx_prim *fetched = rlx_fold_add(ctx, fetches_of(w, s, a), fetches_of(w, s, b));
     return rlx_fold_add(ctx, rlx_fold_mul(ctx, times, rlx_int64(ctx, PRODUCT / together)),
                         rlx_fold_mul(ctx, fetched, rlx_int64(ctx, FETCH / together)));
 }
@@ -195,7 +220,7 @@ static const rlx_prim *cost_of_stores(const weighing *w, const rlx_buffer_store 
     rlx_context *ctx = w->ctx;
     const rlx_prim *a, *b;
     if (match_product(s, &a, &b))
-        return cost_of_products(w, a, b, times);
+        return cost_of_products(w, s, a, b, times);
     tally t = { ctx, MOVE };
     rlx_walker walker = { .enter = add_cost, .user = &t, .unique = true };
     rlx_walk(&ctx->memory, s->value, &walker, NULL);
