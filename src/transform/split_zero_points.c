@@ -629,8 +629,10 @@ static const rlx_expr *split_conv(product *p)
     size_t count = 0;
     if (p->a.zero)
         terms[count++] = (term){ p->a.zero, weight_sums(p, &w) };
-    if (p->b.zero)
-        terms[count++] = (term){ window_sums(p, &w, x, !fills), weight_zeros(p, &w) };
+    if (p->b.zero) {
+        const rlx_expr *sums = window_sums(p, &w, x, !fills);
+        terms[count++] = (term){ sums, weight_zeros(p, &w) };
+    }
     return less_products(p, convolve(p, &w, x, p->b.x, !fills, RELAX_INT32), terms, count);
 }
 
