@@ -146,8 +146,8 @@ CONVERTER(sequence_mask)
     if (n < 2)
         return NULL;
     const rlx_expr *place = rlx_relay_count_to(c, rlx_relay_size(c, &x, (size_t)axis), RELAX_INT64);
-    const rlx_expr *valid = rlx_relay_call2(c, "less", rlx_relay_along(c, place, axis, n),
-                                            rlx_relay_along(c, rlx_relay_astype(c, lengths, RELAX_INT64), 1 - axis, n));
+    lengths = rlx_relay_along(c, rlx_relay_astype(c, lengths, RELAX_INT64), 1 - axis, n);
+    const rlx_expr *valid = rlx_relay_call2(c, "less", rlx_relay_along(c, place, axis, n), lengths);
     const rlx_expr *mask = rlx_relay_const_scalar(c, rlx_relay_dtype_of(c, x), rlx_relay_attr_float(c, "mask_value"));
     return rlx_relay_make(c, "where", "x x x", valid, x, mask);
 }

@@ -349,8 +349,8 @@ static const rlx_expr *pad_where(rlx_relay_conv *c, const rlx_expr *x, const int
     const rlx_expr *inside = rlx_relay_call(c, "ones_like", "x dtype=d", x, RELAX_INT8);
     inside = rlx_relay_call(c, "nn.pad", "x pad_width=I", inside, width, n);
     const rlx_expr *value = rlx_relay_astype(c, rlx_relay_arg(c, 1), rlx_relay_dtype_of(c, x));
-    return rlx_relay_make(c, "where", "x x x", rlx_relay_astype(c, inside, RELAX_BOOL),
-                          rlx_relay_call(c, "nn.pad", "x pad_width=I", x, width, n), value);
+    x = rlx_relay_call(c, "nn.pad", "x pad_width=I", x, width, n);
+    return rlx_relay_make(c, "where", "x x x", rlx_relay_astype(c, inside, RELAX_BOOL), x, value);
 }
 
 CONVERTER(pad)

@@ -76,7 +76,8 @@ static const rlx_expr *dequantised(rlx_relay_conv *c, const rlx_expr *x, const r
         x = centred(c, x, zero, axis, RELAX_FLOAT32);
     else
         x = centred(c, x, zero, axis, RELAX_INT32);
-    return rlx_relay_call2(c, "multiply", rlx_relay_astype(c, x, RELAX_FLOAT32), spread(c, scale, axis, n));
+    scale = spread(c, scale, axis, n);
+    return rlx_relay_call2(c, "multiply", rlx_relay_astype(c, x, RELAX_FLOAT32), scale);
 }
 
 /* ---- other scales ---------------------------------------------------------------------------------------- */
@@ -147,7 +148,8 @@ static const rlx_expr *rescaled(rlx_relay_conv *c, const rlx_expr *x, const rlx_
     for (size_t i = 0; known && i < n; i++)
         known = a[i] / b[0] > 0 && a[i] / b[0] < 1e9; /* no NaN either */
     if (!known) {
-        const rlx_expr *by = rlx_relay_call2(c, "divide", spread(c, from, axis, ndim), spread(c, to, axis, ndim));
+        to = spread(c, to, axis, ndim);
+        const rlx_expr *by = rlx_relay_call2(c, "divide", spread(c, from, axis, ndim), to);
         return rlx_relay_call2(c, "multiply", rlx_relay_astype(c, x, RELAX_FLOAT32), by);
     }
     bool same = true;

@@ -483,7 +483,8 @@ CONVERTER(arange)
     if (known)
         return rlx_relay_make(c, "arange", "x x x dtype=d", b[0], b[1], b[2], t);
     const rlx_expr *y = rlx_relay_count_to(c, count_of_range(c, b), RELAX_INT64);
-    y = rlx_relay_call2(c, "multiply", rlx_relay_astype(c, y, t), rlx_relay_astype(c, b[2], t));
+    const rlx_expr *step = rlx_relay_astype(c, b[2], t);
+    y = rlx_relay_call2(c, "multiply", rlx_relay_astype(c, y, t), step);
     return y ? rlx_relay_make(c, "add", "x x", y, rlx_relay_astype(c, b[0], t)) : NULL;
 }
 
@@ -496,10 +497,10 @@ const rlx_expr *rlx_relay_one_hot_where(rlx_relay_conv *c, const rlx_prim *depth
     if (n < 0 || !rlx_relay_fit_axis(c, &axis, n + 1))
         return NULL;
     const rlx_expr *place = rlx_relay_count_to(c, depth, rlx_relay_dtype_of(c, x));
-    const rlx_expr *hot = rlx_relay_call2(c, "equal", rlx_relay_expand(c, x, &axis, 1),
-                                          rlx_relay_along(c, place, axis, n + 1));
-    return rlx_relay_make(c, "where", "x x x", hot, rlx_relay_astype(c, rlx_relay_arg(c, 1), t),
-                          rlx_relay_astype(c, rlx_relay_arg(c, 2), t));
+    place = rlx_relay_along(c, place, axis, n + 1);
+    const rlx_expr *hot = rlx_relay_call2(c, "equal", rlx_relay_expand(c, x, &axis, 1), place);
+    const rlx_expr *off = rlx_relay_astype(c, rlx_relay_arg(c, 2), t);
+    return rlx_relay_make(c, "where", "x x x", hot, rlx_relay_astype(c, rlx_relay_arg(c, 1), t), off);
 }
 
 CONVERTER(one_hot)
