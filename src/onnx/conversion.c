@@ -273,6 +273,19 @@ const rlx_expr *rlx_onnx_call2(rlx_onnx_conv *c, const char *op, const rlx_expr 
     return rlx_onnx_call(c, op, "x x", x, y);
 }
 
+const rlx_expr *rlx_onnx_call_as(rlx_onnx_conv *c, const char *op, rlx_dtype dtype, const rlx_expr *x,
+                                 const rlx_expr *y)
+{
+    const rlx_expr *right = rlx_onnx_cast(c, y, dtype);
+    return rlx_onnx_call2(c, op, rlx_onnx_cast(c, x, dtype), right);
+}
+
+const rlx_expr *rlx_onnx_call_inputs(rlx_onnx_conv *c, const char *op, size_t i, size_t k)
+{
+    const rlx_expr *right = rlx_onnx_input(c, k);
+    return rlx_onnx_call2(c, op, rlx_onnx_input(c, i), right);
+}
+
 const rlx_expr *rlx_onnx_with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double number)
 {
     return x ? rlx_onnx_call2(c, op, x, rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), number)) : NULL;

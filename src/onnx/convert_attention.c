@@ -232,8 +232,8 @@ static const rlx_expr *raw_scores(rlx_onnx_conv *c, const attention *a)
         root = rlx_onnx_call1(c, "sqrt", rlx_onnx_call1(c, "rsqrt", root));
         root = rlx_onnx_cast(c, root, a->dtype);
     }
-    return rlx_onnx_call2(c, "matmul", rlx_onnx_call2(c, "multiply", a->q, root),
-                          rlx_onnx_call2(c, "multiply", k, root));
+    k = rlx_onnx_call2(c, "multiply", k, root);
+    return rlx_onnx_call2(c, "matmul", rlx_onnx_call2(c, "multiply", a->q, root), k);
 }
 
 RLX_ONNX_CONVERTER(convert_attention)
@@ -317,10 +317,10 @@ const rlx_expr *rlx_onnx_rotate(rlx_onnx_conv *c, const rlx_expr *x, const rlx_e
     int64_t half = turned / 2, behind = 4;
     const rlx_expr *a = interleaved ? part(c, x, 0, turned, 2) : part(c, x, 0, half, 1);
     const rlx_expr *b = interleaved ? part(c, x, 1, turned, 2) : part(c, x, half, turned, 1);
-    const rlx_expr *re = rlx_onnx_call2(c, "subtract", rlx_onnx_call2(c, "multiply", a, cosine),
-                                        rlx_onnx_call2(c, "multiply", b, sine));
-    const rlx_expr *im = rlx_onnx_call2(c, "add", rlx_onnx_call2(c, "multiply", a, sine),
-                                        rlx_onnx_call2(c, "multiply", b, cosine));
+    const rlx_expr *b_sine = rlx_onnx_call2(c, "multiply", b, sine);
+    const rlx_expr *re = rlx_onnx_call2(c, "subtract", rlx_onnx_call2(c, "multiply", a, cosine), b_sine);
+    const rlx_expr *b_cosine = rlx_onnx_call2(c, "multiply", b, cosine);
+    const rlx_expr *im = rlx_onnx_call2(c, "add", rlx_onnx_call2(c, "multiply", a, sine), b_cosine);
     const rlx_expr *two[2] = { re, im }, *y;
     if (interleaved) {
         two[0] = rlx_onnx_expand_dims(c, re, &behind, 1);
@@ -349,8 +349,8 @@ static const rlx_expr *angles(rlx_onnx_conv *c, size_t table, size_t position,
     const rlx_expr *t = rlx_onnx_input(c, table);
     const rlx_expr *at = rlx_onnx_has(c, position) ? rlx_onnx_input(c, position) : NULL;
     if (at && length && rlx_onnx_rank(c, at) == 1) { /* one for all: that of the first */
-        const rlx_expr *i = rlx_onnx_call2(c, "add", rlx_onnx_arange(c, length, RELAX_INT64),
-                                           rlx_onnx_cast(c, at, RELAX_INT64));
+        const rlx_expr *first = rlx_onnx_cast(c, at, RELAX_INT64);
+        const rlx_expr *i = rlx_onnx_call2(c, "add", rlx_onnx_arange(c, length, RELAX_INT64), first);
         at = rlx_onnx_expand_dims(c, i, &front, 1);
     }
     if (t && at)

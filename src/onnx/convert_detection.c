@@ -41,7 +41,8 @@ RLX_ONNX_CONVERTER(convert_roi_align)
     rlx_slice places = rlx_onnx_string(c, "coordinate_transformation_mode",
                                        c->version < 16 ? "output_half_pixel" : "half_pixel");
     bool half = rlx_slice_is(places, "half_pixel"), most = rlx_slice_is(mode, "max");
-    const int64_t bins[2] = { rlx_onnx_int(c, "output_height", 1), rlx_onnx_int(c, "output_width", 1) };
+    const int64_t height = rlx_onnx_int(c, "output_height", 1), width = rlx_onnx_int(c, "output_width", 1);
+    const int64_t bins[2] = { height, width };
     if (!x || !rois || !images)
         return false;
     if (!half && !rlx_slice_is(places, "output_half_pixel"))
@@ -68,10 +69,12 @@ RLX_ONNX_CONVERTER(convert_non_max_suppression)
     size_t n;
     if (!boxes || !scores)
         return false;
-    const rlx_expr *y = rlx_onnx_call(
-        c, "vision.dynamic_non_max_suppression", "x x x x x center_point_box=b", boxes, scores,
-        limit(c, 2, RELAX_INT64, 0), limit(c, 3, RELAX_FLOAT32, 0), limit(c, 4, RELAX_FLOAT32, -INFINITY),
-        (int)(rlx_onnx_int(c, "center_point_box", 0) != 0));
+    bool by_centre = rlx_onnx_int(c, "center_point_box", 0) != 0;
+    const rlx_expr *score = limit(c, 4, RELAX_FLOAT32, -INFINITY);
+    const rlx_expr *overlap = limit(c, 3, RELAX_FLOAT32, 0);
+    const rlx_expr *most = limit(c, 2, RELAX_INT64, 0);
+    const rlx_expr *y = rlx_onnx_call(c, "vision.dynamic_non_max_suppression", "x x x x x center_point_box=b", boxes,
+                                      scores, most, overlap, score, (int)by_centre);
     return y && rlx_onnx_dims(c, &y, &n) && rlx_onnx_output(c, 0, y);
 }
 
@@ -150,11 +153,13 @@ static int64_t seed_of(rlx_onnx_conv *c)
 static const rlx_expr *random_numbers(rlx_onnx_conv *c, const rlx_prim *const *dims, size_t n, rlx_dtype dtype)
 {
     const rlx_expr *shape = rlx_shape_new(c->ctx, dims, n);
-    if (strcmp(c->row->argument, "normal") == 0)
-        return rlx_onnx_call(c, "random.normal", "x dtype=d seed=i mean=f scale=f", shape, dtype, seed_of(c),
-                             rlx_onnx_float(c, "mean", 0), rlx_onnx_float(c, "scale", 1));
-    return rlx_onnx_call(c, "random.uniform", "x dtype=d seed=i low=f high=f", shape, dtype, seed_of(c),
-                         rlx_onnx_float(c, "low", 0), rlx_onnx_float(c, "high", 1));
+    bool normal = strcmp(c->row->argument, "normal") == 0;
+    double second = rlx_onnx_float(c, normal ? "scale" : "high", 1);
+    double first = rlx_onnx_float(c, normal ? "mean" : "low", 0);
+    int64_t seed = seed_of(c);
+    if (normal)
+        return rlx_onnx_call(c, "random.normal", "x dtype=d seed=i mean=f scale=f", shape, dtype, seed, first, second);
+    return rlx_onnx_call(c, "random.uniform", "x dtype=d seed=i low=f high=f", shape, dtype, seed, first, second);
 }
 
 /* The attribute dtype, a float. */
@@ -271,8 +276,8 @@ bool rlx_onnx_drop_found(rlx_onnx_conv *c, double ratio)
     trains = rlx_onnx_reshape_ints(c, rlx_onnx_cast(c, trains, RELAX_BOOL), NULL, 0);
     const rlx_expr *u = rlx_onnx_call(c, "random.uniform", "x dtype=d seed=i", rlx_shape_new(c->ctx, dims, n),
                                       RELAX_FLOAT32, seed_of(c));
-    const rlx_expr *stays = rlx_onnx_call2(c, "logical_or", rlx_onnx_call2(c, "greater_equal", u, share),
-                                           rlx_onnx_call1(c, "logical_not", trains));
+    const rlx_expr *runs = rlx_onnx_call1(c, "logical_not", trains);
+    const rlx_expr *stays = rlx_onnx_call2(c, "logical_or", rlx_onnx_call2(c, "greater_equal", u, share), runs);
     const rlx_expr *factor = rlx_onnx_call2(c, "divide", one, rlx_onnx_call2(c, "subtract", one, share));
     factor = rlx_onnx_cast(c, rlx_onnx_where(c, trains, factor, one), t);
     const rlx_expr *y = rlx_onnx_where(c, stays, rlx_onnx_call2(c, "multiply", x, factor), rlx_onnx_scalar(c, t, 0));

@@ -248,8 +248,7 @@ RLX_ONNX_CONVERTER(convert_pow)
         t = b == RELAX_FLOAT64 || rlx_dtype_bits(a) > 24 ? RELAX_FLOAT64 : b;
     else if (a != b && !rlx_dtype_is_float(b) && !rlx_dtype_is_float(a))
         t = rlx_dtype_bits(a) < rlx_dtype_bits(b) ? b : a;
-    const rlx_expr *p = rlx_onnx_call2(c, "power", rlx_onnx_cast(c, x, t), rlx_onnx_cast(c, y, t));
-    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, p, a));
+    return rlx_onnx_output(c, 0, rlx_onnx_cast(c, rlx_onnx_call_as(c, "power", t, x, y), a));
 }
 
 /* Counts of at least the width, and below 0, shift everything out: of the latter Relax says otherwise. */
@@ -265,8 +264,8 @@ RLX_ONNX_CONVERTER(convert_bit_shift)
         return rlx_onnx_output(c, 0, rlx_onnx_call2(c, left ? "left_shift" : "right_shift", x, n));
     const rlx_expr *width = rlx_onnx_scalar(c, t, rlx_dtype_bits(t));
     const rlx_expr *zero = rlx_onnx_scalar(c, t, 0);
-    const rlx_expr *far =
-        rlx_onnx_call2(c, "logical_or", rlx_onnx_call2(c, "greater_equal", n, width), rlx_onnx_call2(c, "less", n, zero));
+    const rlx_expr *below = rlx_onnx_call2(c, "less", n, zero);
+    const rlx_expr *far = rlx_onnx_call2(c, "logical_or", rlx_onnx_call2(c, "greater_equal", n, width), below);
     const rlx_expr *count = rlx_onnx_where(c, far, zero, n);
     const rlx_expr *y = rlx_onnx_call2(c, left ? "left_shift" : "right_shift", x, count);
     const rlx_expr *gone = zero;
@@ -306,8 +305,8 @@ RLX_ONNX_CONVERTER(convert_where)
 {
     if (where_on_sizes(c))
         return true;
-    return rlx_onnx_output(c, 0, rlx_onnx_where(c, rlx_onnx_input(c, 0), rlx_onnx_input(c, 1),
-                                                rlx_onnx_input(c, 2)));
+    const rlx_expr *no = rlx_onnx_input(c, 2), *yes = rlx_onnx_input(c, 1);
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, rlx_onnx_input(c, 0), yes, no));
 }
 
 /* First the lower bound, then the upper one: where they cross, the upper one holds. */
@@ -341,8 +340,8 @@ static const rlx_expr *positive(rlx_onnx_conv *c, const rlx_expr *x, const rlx_e
 
 RLX_ONNX_CONVERTER(convert_leaky_relu)
 {
-    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "nn.leakyrelu", "x alpha=f", rlx_onnx_input(c, 0),
-                                               rlx_onnx_float(c, "alpha", (double)0.01f)));
+    double alpha = rlx_onnx_float(c, "alpha", (double)0.01f);
+    return rlx_onnx_output(c, 0, rlx_onnx_call(c, "nn.leakyrelu", "x alpha=f", rlx_onnx_input(c, 0), alpha));
 }
 
 RLX_ONNX_CONVERTER(convert_prelu)
@@ -359,8 +358,8 @@ RLX_ONNX_CONVERTER(convert_prelu)
             axes[i] = i + 1;
         slope = rlx_onnx_expand_dims(c, slope, axes, (size_t)nx - 2);
     }
-    return rlx_onnx_output(c, 0, rlx_onnx_where(c, rlx_onnx_with(c, "less", x, 0),
-                                                rlx_onnx_call2(c, "multiply", x, slope), x));
+    const rlx_expr *below = rlx_onnx_call2(c, "multiply", x, slope);
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, rlx_onnx_with(c, "less", x, 0), below, x));
 }
 
 /* alpha * (exp(x) - 1) where x <= 0 */
@@ -410,9 +409,8 @@ static const rlx_expr *hard_sigmoid(rlx_onnx_conv *c, const rlx_expr *x, double 
 
 RLX_ONNX_CONVERTER(convert_hard_sigmoid)
 {
-    return rlx_onnx_output(c, 0, hard_sigmoid(c, rlx_onnx_input(c, 0),
-                                              rlx_onnx_float(c, "alpha", (double)0.2f),
-                                              rlx_onnx_float(c, "beta", 0.5)));
+    double beta = rlx_onnx_float(c, "beta", 0.5), alpha = rlx_onnx_float(c, "alpha", (double)0.2f);
+    return rlx_onnx_output(c, 0, hard_sigmoid(c, rlx_onnx_input(c, 0), alpha, beta));
 }
 
 /* What the attributes activation and activation_params of a fused node say; none: y itself. */
@@ -459,8 +457,11 @@ RLX_ONNX_CONVERTER(convert_gelu)
                                                 rlx_onnx_input(c, 0)));
 }
 
-static const rlx_expr *swish(rlx_onnx_conv *c, const rlx_expr *x, double alpha)
+/* Of operand 0, with the attribute alpha */
+static const rlx_expr *swish(rlx_onnx_conv *c, double otherwise)
 {
+    double alpha = rlx_onnx_float(c, "alpha", otherwise);
+    const rlx_expr *x = rlx_onnx_input(c, 0);
     if (alpha == 1)
         return rlx_onnx_call1(c, "nn.silu", x);
     return rlx_onnx_call2(c, "multiply", x,
@@ -469,25 +470,23 @@ static const rlx_expr *swish(rlx_onnx_conv *c, const rlx_expr *x, double alpha)
 
 RLX_ONNX_CONVERTER(convert_swish)
 {
-    return rlx_onnx_output(c, 0, swish(c, rlx_onnx_input(c, 0), rlx_onnx_float(c, "alpha", 1)));
+    return rlx_onnx_output(c, 0, swish(c, 1));
 }
 
 RLX_ONNX_CONVERTER(convert_quick_gelu)
 {
-    return rlx_onnx_output(c, 0, swish(c, rlx_onnx_input(c, 0),
-                                       rlx_onnx_float(c, "alpha", (double)1.702f)));
+    return rlx_onnx_output(c, 0, swish(c, (double)1.702f));
 }
 
 RLX_ONNX_CONVERTER(convert_swiglu)
 {
-    const rlx_expr *y = swish(c, rlx_onnx_input(c, 0), rlx_onnx_float(c, "alpha", 1));
+    const rlx_expr *y = swish(c, 1);
     return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "multiply", y, rlx_onnx_input(c, 1)));
 }
 
 RLX_ONNX_CONVERTER(convert_bias_gelu)
 {
-    const rlx_expr *x = rlx_onnx_call2(c, "add", rlx_onnx_input(c, 0), rlx_onnx_input(c, 1));
-    return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "nn.gelu", x));
+    return rlx_onnx_output(c, 0, rlx_onnx_call1(c, "nn.gelu", rlx_onnx_call_inputs(c, "add", 0, 1)));
 }
 
 RLX_ONNX_CONVERTER(convert_fast_gelu)
@@ -508,9 +507,10 @@ RLX_ONNX_CONVERTER(convert_shrink)
     if (!rlx_dtype_is_float(t)) /* the numbers need not be whole */
         x = rlx_onnx_cast(c, x, RELAX_FLOAT64);
     const rlx_expr *zero = rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), 0);
-    const rlx_expr *above = rlx_onnx_where(c, rlx_onnx_with(c, "greater", x, lambd),
-                                           rlx_onnx_with(c, "subtract", x, bias), zero);
-    const rlx_expr *y = rlx_onnx_where(c, rlx_onnx_with(c, "less", x, -lambd), rlx_onnx_with(c, "add", x, bias), above);
+    const rlx_expr *less = rlx_onnx_with(c, "subtract", x, bias);
+    const rlx_expr *above = rlx_onnx_where(c, rlx_onnx_with(c, "greater", x, lambd), less, zero);
+    const rlx_expr *more = rlx_onnx_with(c, "add", x, bias);
+    const rlx_expr *y = rlx_onnx_where(c, rlx_onnx_with(c, "less", x, -lambd), more, above);
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 

@@ -24,7 +24,9 @@ static const rlx_expr *product_of_bytes(rlx_onnx_conv *c, bool turned)
         !rlx_onnx_quantized_pair(c, turned ? n - 2 : n - 1, steps, pair))
         return NULL;
     b = rlx_onnx_centred(c, &pair[1]);
-    const rlx_expr *y = rlx_onnx_call2(c, "matmul", rlx_onnx_centred(c, &pair[0]), turned ? transposed(c, b) : b);
+    if (turned)
+        b = transposed(c, b);
+    const rlx_expr *y = rlx_onnx_call2(c, "matmul", rlx_onnx_centred(c, &pair[0]), b);
     return rlx_onnx_rescaled(c, y, pair, 0);
 }
 
@@ -33,8 +35,7 @@ RLX_ONNX_CONVERTER(convert_matmul)
     const rlx_expr *y = product_of_bytes(c, false);
     if (y || c->failed)
         return rlx_onnx_output(c, 0, y);
-    return rlx_onnx_output(c, 0,
-                           rlx_onnx_call2(c, "matmul", rlx_onnx_input(c, 0), rlx_onnx_input(c, 1)));
+    return rlx_onnx_output(c, 0, rlx_onnx_call_inputs(c, "matmul", 0, 1));
 }
 
 static const rlx_expr *scaled(rlx_onnx_conv *c, const rlx_expr *x, double factor)
@@ -76,9 +77,10 @@ RLX_ONNX_CONVERTER(convert_gemm)
         bias = NULL;
     if (rlx_dtype_is_float(t) || whole)
         return rlx_onnx_output(c, 0, gemm_in(c, a, b, bias, alpha, beta));
-    const rlx_expr *y = gemm_in(c, rlx_onnx_cast(c, a, RELAX_FLOAT64),
-                                rlx_onnx_cast(c, b, RELAX_FLOAT64),
-                                bias ? rlx_onnx_cast(c, bias, RELAX_FLOAT64) : NULL, alpha, beta);
+    if (bias)
+        bias = rlx_onnx_cast(c, bias, RELAX_FLOAT64);
+    b = rlx_onnx_cast(c, b, RELAX_FLOAT64);
+    const rlx_expr *y = gemm_in(c, rlx_onnx_cast(c, a, RELAX_FLOAT64), b, bias, alpha, beta);
     return rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t));
 }
 
@@ -101,8 +103,8 @@ RLX_ONNX_CONVERTER(convert_fused_matmul)
 {
     const rlx_expr *a = fused_operand(c, 0, "transBatchA", "transA");
     const rlx_expr *b = fused_operand(c, 1, "transBatchB", "transB");
-    return rlx_onnx_output(c, 0, scaled(c, rlx_onnx_call2(c, "matmul", a, b),
-                                        rlx_onnx_float(c, "alpha", 1)));
+    double alpha = rlx_onnx_float(c, "alpha", 1);
+    return rlx_onnx_output(c, 0, scaled(c, rlx_onnx_call2(c, "matmul", a, b), alpha));
 }
 
 /* Blanks go; without '->' the letters that occur once follow in their order. */

@@ -133,8 +133,8 @@ static const rlx_expr *one_step(rlx_onnx_conv *c, const sums *s, const rlx_expr 
         state = rlx_onnx_call2(c, "multiply", state, at(c, s->decay, step));
     if (s->beta) {
         const rlx_expr *held = rlx_onnx_call2(c, "matmul", at(c, s->k_row, step), state);
-        v = rlx_onnx_call2(c, "multiply", at(c, s->beta, step),
-                           rlx_onnx_call2(c, "subtract", v, held));
+        v = rlx_onnx_call2(c, "subtract", v, held);
+        v = rlx_onnx_call2(c, "multiply", at(c, s->beta, step), v);
     }
     state = rlx_onnx_call2(c, "add", state, rlx_onnx_call2(c, "multiply", at(c, s->k, step), v));
     *row = rlx_onnx_call2(c, "matmul", at(c, s->q, step), state);

@@ -36,9 +36,10 @@ static const rlx_expr *likelihood(rlx_onnx_conv *c, const rlx_expr *logs)
         return l;
     if (rlx_slice_is(how, "sum"))
         return rlx_onnx_call1(c, "sum", l);
-    return weight ? rlx_onnx_call2(c, "divide", rlx_onnx_call1(c, "sum", l),
-                                   rlx_onnx_call1(c, "sum", weight))
-                  : rlx_onnx_call1(c, "mean", l);
+    if (!weight)
+        return rlx_onnx_call1(c, "mean", l);
+    weight = rlx_onnx_call1(c, "sum", weight);
+    return rlx_onnx_call2(c, "divide", rlx_onnx_call1(c, "sum", l), weight);
 }
 
 RLX_ONNX_CONVERTER(convert_likelihood)

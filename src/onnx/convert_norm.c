@@ -81,10 +81,11 @@ static bool batch_norm_training(rlx_onnx_conv *c, const rlx_expr *x, double epsi
 {
     /* relax weighs what is new, ONNX what was */
     double momentum = 1 - rlx_onnx_float(c, "momentum", (double)0.9f);
+    const rlx_expr *variance = rlx_onnx_input(c, 4), *mean = rlx_onnx_input(c, 3);
+    const rlx_expr *bias = rlx_onnx_input(c, 2), *scale = rlx_onnx_input(c, 1);
     const rlx_expr *t = rlx_onnx_call(
-        c, "nn.batch_norm", "x x x x x axis=i epsilon=f center=b scale=b momentum=f training=b", x,
-        rlx_onnx_input(c, 1), rlx_onnx_input(c, 2), rlx_onnx_input(c, 3), rlx_onnx_input(c, 4),
-        (int64_t)1, epsilon, 1, 1, momentum, 1);
+        c, "nn.batch_norm", "x x x x x axis=i epsilon=f center=b scale=b momentum=f training=b", x, scale, bias, mean,
+        variance, (int64_t)1, epsilon, 1, 1, momentum, 1);
     for (size_t i = 0; i < 3; i++)
         if (rlx_onnx_wants(c, i) && !rlx_onnx_output(c, i, rlx_onnx_item(c, t, (int64_t)i)))
             return false;
@@ -192,9 +193,10 @@ static bool layer_norm(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *scal
 
 RLX_ONNX_CONVERTER(convert_layer_norm)
 {
-    return layer_norm(c, rlx_onnx_input(c, 0), rlx_onnx_input(c, 1),
-                      rlx_onnx_has(c, 2) ? rlx_onnx_input(c, 2) : NULL,
-                      rlx_onnx_int(c, "axis", -1), rlx_onnx_float(c, "epsilon", (double)1e-5f));
+    double epsilon = rlx_onnx_float(c, "epsilon", (double)1e-5f);
+    int64_t axis = rlx_onnx_int(c, "axis", -1);
+    const rlx_expr *bias = rlx_onnx_has(c, 2) ? rlx_onnx_input(c, 2) : NULL, *scale = rlx_onnx_input(c, 1);
+    return layer_norm(c, rlx_onnx_input(c, 0), scale, bias, axis, epsilon);
 }
 
 static bool rms_norm(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *scale, int64_t axis,
@@ -215,8 +217,10 @@ static bool rms_norm(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *scale,
 
 RLX_ONNX_CONVERTER(convert_rms_norm)
 {
-    return rms_norm(c, rlx_onnx_input(c, 0), rlx_onnx_input(c, 1), rlx_onnx_int(c, "axis", -1),
-                    rlx_onnx_float(c, "epsilon", (double)1e-5f));
+    double epsilon = rlx_onnx_float(c, "epsilon", (double)1e-5f);
+    int64_t axis = rlx_onnx_int(c, "axis", -1);
+    const rlx_expr *scale = rlx_onnx_input(c, 1);
+    return rms_norm(c, rlx_onnx_input(c, 0), scale, axis, epsilon);
 }
 
 /* com.microsoft: the sum of two operands, and of a bias, normalised. Output 3 is the sum. */
@@ -233,7 +237,7 @@ bool rlx_onnx_layer_norm(rlx_onnx_conv *c, const rlx_expr *x, const rlx_expr *sc
 RLX_ONNX_CONVERTER(convert_skip_layer_norm)
 {
     bool rms = strcmp(c->row->argument, "rms") == 0;
-    const rlx_expr *x = rlx_onnx_call2(c, "add", rlx_onnx_input(c, 0), rlx_onnx_input(c, 1));
+    const rlx_expr *x = rlx_onnx_call_inputs(c, "add", 0, 1);
     size_t beta = 3, bias = rms ? 3 : 4;
     if (rlx_onnx_has(c, bias))
         x = rlx_onnx_call2(c, "add", x, rlx_onnx_input(c, bias));
@@ -243,9 +247,10 @@ RLX_ONNX_CONVERTER(convert_skip_layer_norm)
                NULL;
     if (rlx_onnx_wants(c, 3) && !rlx_onnx_output(c, 3, x))
         return false;
-    return rms ? rms_norm(c, x, rlx_onnx_input(c, 2), -1, epsilon)
-               : layer_norm(c, x, rlx_onnx_input(c, 2),
-                            rlx_onnx_has(c, beta) ? rlx_onnx_input(c, beta) : NULL, -1, epsilon);
+    if (rms)
+        return rms_norm(c, x, rlx_onnx_input(c, 2), -1, epsilon);
+    const rlx_expr *shift = rlx_onnx_has(c, beta) ? rlx_onnx_input(c, beta) : NULL;
+    return layer_norm(c, x, rlx_onnx_input(c, 2), shift, -1, epsilon);
 }
 
 /* A vector of channels as something that broadcasts against x. */

@@ -10,7 +10,8 @@ static const rlx_expr *dequantized(rlx_onnx_conv *c, size_t x, size_t scale, siz
     const rlx_expr *v = rlx_onnx_cast(c, rlx_onnx_input(c, x), RELAX_INT32);
     if (v && rlx_onnx_has(c, zero))
         v = rlx_onnx_call2(c, "subtract", v, rlx_onnx_cast(c, rlx_onnx_input(c, zero), RELAX_INT32));
-    return rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, v, RELAX_FLOAT32), rlx_onnx_input(c, scale));
+    const rlx_expr *s = rlx_onnx_input(c, scale);
+    return rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, v, RELAX_FLOAT32), s);
 }
 
 /* Operand `zero` left out: 0 of the dtype */
@@ -23,8 +24,8 @@ static const rlx_expr *quantized(rlx_onnx_conv *c, const rlx_expr *y, size_t sca
 RLX_ONNX_CONVERTER(convert_qlinear_binary)
 {
     const rlx_expr *a = dequantized(c, 0, 1, 2), *b = dequantized(c, 3, 4, 5);
-    return rlx_onnx_output(c, 0, quantized(c, rlx_onnx_call2(c, c->row->argument, a, b), 6, 7,
-                                           rlx_onnx_dtype_of(c, rlx_onnx_input(c, 0))));
+    rlx_dtype t = rlx_onnx_dtype_of(c, rlx_onnx_input(c, 0));
+    return rlx_onnx_output(c, 0, quantized(c, rlx_onnx_call2(c, c->row->argument, a, b), 6, 7, t));
 }
 
 /* The channels of an image from the last axis behind the batch, or back */
@@ -79,8 +80,8 @@ RLX_ONNX_CONVERTER(convert_qlinear_concat)
             return false;
     if (!parts || !n || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, parts[0])))
         return false;
-    return rlx_onnx_output(c, 0, quantized(c, rlx_onnx_concat(c, parts, n, axis), 0, 1,
-                                           rlx_onnx_dtype_of(c, rlx_onnx_input(c, 2))));
+    rlx_dtype t = rlx_onnx_dtype_of(c, rlx_onnx_input(c, 2));
+    return rlx_onnx_output(c, 0, quantized(c, rlx_onnx_concat(c, parts, n, axis), 0, 1, t));
 }
 
 /* ---- products ---------------------------------------------------------------------------------- */
@@ -101,10 +102,11 @@ static const rlx_expr *centred(rlx_onnx_conv *c, size_t x, size_t zero, const ch
 /* A, scale, zero, B, scale, zero, C (int32, of the scale of the product), scale and zero of the result */
 RLX_ONNX_CONVERTER(convert_qgemm)
 {
-    const rlx_expr *y = rlx_onnx_call2(c, "matmul", centred(c, 0, 2, "transA"), centred(c, 3, 5, "transB"));
+    const rlx_expr *b = centred(c, 3, 5, "transB");
+    const rlx_expr *y = rlx_onnx_call2(c, "matmul", centred(c, 0, 2, "transA"), b);
     if (rlx_onnx_has(c, 6))
         y = rlx_onnx_call2(c, "add", y, rlx_onnx_input(c, 6));
-    const rlx_expr *s = rlx_onnx_call2(c, "multiply", rlx_onnx_input(c, 1), rlx_onnx_input(c, 4));
+    const rlx_expr *s = rlx_onnx_call_inputs(c, "multiply", 1, 4);
     s = rlx_onnx_with(c, "multiply", s, rlx_onnx_float(c, "alpha", 1));
     y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
     if (rlx_onnx_has(c, 7))
@@ -116,18 +118,20 @@ const rlx_expr *rlx_onnx_dynamic_product(rlx_onnx_conv *c, const rlx_expr *x, co
                                          const rlx_expr *scale, const rlx_expr *zero)
 {
     const rlx_expr *s, *z, *q = rlx_onnx_quantize_by_range(c, x, &s, &z);
-    q = rlx_onnx_call2(c, "subtract", rlx_onnx_cast(c, q, RELAX_INT32), rlx_onnx_cast(c, z, RELAX_INT32));
+    q = rlx_onnx_call_as(c, "subtract", RELAX_INT32, q, z);
     w = rlx_onnx_cast(c, w, RELAX_INT32);
     if (zero)
         w = rlx_onnx_call2(c, "subtract", w, rlx_onnx_cast(c, zero, RELAX_INT32));
     const rlx_expr *y = rlx_onnx_call2(c, "matmul", q, w);
-    return rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), rlx_onnx_call2(c, "multiply", scale, s));
+    s = rlx_onnx_call2(c, "multiply", scale, s);
+    return rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
 }
 
 RLX_ONNX_CONVERTER(convert_dynamic_quantize_matmul)
 {
     const rlx_expr *zero = rlx_onnx_has(c, 3) ? rlx_onnx_input(c, 3) : NULL;
-    const rlx_expr *y = rlx_onnx_dynamic_product(c, rlx_onnx_input(c, 0), rlx_onnx_input(c, 1), rlx_onnx_input(c, 2), zero);
+    const rlx_expr *scale = rlx_onnx_input(c, 2), *w = rlx_onnx_input(c, 1);
+    const rlx_expr *y = rlx_onnx_dynamic_product(c, rlx_onnx_input(c, 0), w, scale, zero);
     if (rlx_onnx_has(c, 4))
         y = rlx_onnx_call2(c, "add", y, rlx_onnx_input(c, 4));
     return rlx_onnx_output(c, 0, y);
@@ -183,8 +187,9 @@ static const rlx_expr *first_columns(rlx_onnx_conv *c, const rlx_expr *w, const 
 
 RLX_ONNX_CONVERTER(convert_matmul_nbits)
 {
-    packed p = { rlx_onnx_int(c, "K", 0), rlx_onnx_int(c, "N", 0), rlx_onnx_int(c, "bits", 4),
-                 rlx_onnx_int(c, "block_size", 0), 0 };
+    int64_t k = rlx_onnx_int(c, "K", 0), n = rlx_onnx_int(c, "N", 0);
+    int64_t bits = rlx_onnx_int(c, "bits", 4), block = rlx_onnx_int(c, "block_size", 0);
+    packed p = { k, n, bits, block, 0 };
     static const int64_t perm[] = { 1, 0 };
     const rlx_expr *x = rlx_onnx_input(c, 0), *w = rlx_onnx_input(c, 1), *s = rlx_onnx_input(c, 2);
     if (p.k < 1 || p.n < 1 || p.block < 1 || p.k > INT32_MAX || p.n > INT32_MAX || p.block > INT32_MAX ||

@@ -88,8 +88,7 @@ RLX_ONNX_CONVERTER(convert_quantize)
         return rlx_onnx_fail(c, RLX_ON06, "that precision is not supported") != NULL;
     if (!rlx_dtype_is_float(s))
         s = RELAX_FLOAT32;
-    const rlx_expr *y = rlx_onnx_call2(c, "divide", rlx_onnx_cast(c, q.x, s),
-                                       rlx_onnx_cast(c, q.scale, s));
+    const rlx_expr *y = rlx_onnx_call_as(c, "divide", s, q.x, q.scale);
     int64_t type = q.zero ? rlx_onnx_narrow_of(c, 2) : rlx_onnx_is_narrow(out) ? out : 0;
     if (type && rlx_dtype_is_float(t)) {
         y = rlx_onnx_to_narrow(c, type, y, rlx_onnx_int(c, "saturate", 1) != 0, 'n');
@@ -160,9 +159,8 @@ RLX_ONNX_CONVERTER(convert_dequantize)
     if (rlx_dtype_is_float(from))
         x = rlx_onnx_cast(c, x, t);
     else if (q.zero && !is_nothing(c, 2))
-        x = rlx_onnx_call2(c, "subtract", rlx_onnx_cast(c, x, less), rlx_onnx_cast(c, q.zero, less));
-    const rlx_expr *y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, x, wide),
-                                       rlx_onnx_cast(c, q.scale, wide));
+        x = rlx_onnx_call_as(c, "subtract", less, x, q.zero);
+    const rlx_expr *y = rlx_onnx_call_as(c, "multiply", wide, x, q.scale);
     if (!rlx_onnx_output(c, 0, rlx_onnx_cast(c, y, t)))
         return false;
     remember_bytes(c, &q, t);
@@ -193,8 +191,8 @@ const rlx_expr *rlx_onnx_rescaled(rlx_onnx_conv *c, const rlx_expr *y, const rlx
     const rlx_expr *s = pair[1].scale;
     if (pair[1].axis >= 0 && behind)
         s = rlx_onnx_expand_dims(c, s, axes, behind);
-    return rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32),
-                          rlx_onnx_call2(c, "multiply", pair[0].scale, s));
+    s = rlx_onnx_call2(c, "multiply", pair[0].scale, s);
+    return rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
 }
 
 /* The elements are seen as one row, whose ends are found in long runs. */
@@ -241,18 +239,23 @@ static const rlx_expr *centred(rlx_onnx_conv *c, size_t x, size_t zero, bool row
     return rlx_onnx_call2(c, "subtract", v, z);
 }
 
+/* The product of operands a and b, each less its zero point; b comes first. */
+static const rlx_expr *centred_product(rlx_onnx_conv *c, size_t a, size_t a_zero, size_t b, size_t b_zero)
+{
+    const rlx_expr *right = centred(c, b, b_zero, false);
+    return rlx_onnx_call2(c, "matmul", centred(c, a, a_zero, true), right);
+}
+
 RLX_ONNX_CONVERTER(convert_matmul_integer)
 {
-    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, "matmul", centred(c, 0, 2, true),
-                                                centred(c, 1, 3, false)));
+    return rlx_onnx_output(c, 0, centred_product(c, 0, 2, 1, 3));
 }
 
 /* com.microsoft: the product of integers as float, scaled, with a bias */
 RLX_ONNX_CONVERTER(convert_matmul_integer_to_float)
 {
-    const rlx_expr *y =
-        rlx_onnx_call2(c, "matmul", centred(c, 0, 4, true), centred(c, 1, 5, false));
-    const rlx_expr *s = rlx_onnx_call2(c, "multiply", rlx_onnx_input(c, 2), rlx_onnx_input(c, 3));
+    const rlx_expr *y = centred_product(c, 0, 4, 1, 5);
+    const rlx_expr *s = rlx_onnx_call_inputs(c, "multiply", 2, 3);
     y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
     if (rlx_onnx_has(c, 6))
         y = rlx_onnx_call2(c, "add", y, rlx_onnx_input(c, 6));
@@ -271,9 +274,9 @@ static const rlx_expr *row_scale(rlx_onnx_conv *c, size_t i, bool rows)
 
 RLX_ONNX_CONVERTER(convert_qlinear_matmul)
 {
-    const rlx_expr *y =
-        rlx_onnx_call2(c, "matmul", centred(c, 0, 2, true), centred(c, 3, 5, false));
-    const rlx_expr *s = rlx_onnx_call2(c, "multiply", row_scale(c, 1, true), row_scale(c, 4, false));
+    const rlx_expr *y = centred_product(c, 0, 2, 3, 5);
+    const rlx_expr *s = row_scale(c, 4, false);
+    s = rlx_onnx_call2(c, "multiply", row_scale(c, 1, true), s);
     s = rlx_onnx_call2(c, "divide", s, row_scale(c, 6, true));
     y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
     return rlx_onnx_output(c, 0, rlx_onnx_requantize(c, y, rlx_onnx_input(c, 7)));

@@ -39,7 +39,7 @@ static const struct { const char *name; enum activation kind; bool alpha, beta; 
 static const rlx_expr *activate(rlx_onnx_conv *c, const gate_fn *a, const rlx_expr *x)
 {
     rlx_dtype t = rlx_onnx_dtype_of(c, x);
-    const rlx_expr *zero = rlx_onnx_scalar(c, t, 0);
+    const rlx_expr *zero = rlx_onnx_scalar(c, t, 0), *below;
     switch (a->kind) {
     case SIGMOID: return rlx_onnx_call1(c, "sigmoid", x);
     case TANH: return rlx_onnx_call1(c, "tanh", x);
@@ -55,9 +55,9 @@ static const rlx_expr *activate(rlx_onnx_conv *c, const gate_fn *a, const rlx_ex
         x = rlx_onnx_with(c, "add", rlx_onnx_with(c, "multiply", x, a->alpha), a->beta);
         return rlx_onnx_with(c, "minimum", rlx_onnx_with(c, "maximum", x, 0), 1);
     case ELU:
-        return rlx_onnx_where(c, rlx_onnx_with(c, "greater", x, 0), x,
-                              rlx_onnx_with(c, "multiply",
-                                   rlx_onnx_with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1), a->alpha));
+        below = rlx_onnx_with(c, "subtract", rlx_onnx_call1(c, "exp", x), 1);
+        below = rlx_onnx_with(c, "multiply", below, a->alpha);
+        return rlx_onnx_where(c, rlx_onnx_with(c, "greater", x, 0), x, below);
     case SOFTSIGN:
         return rlx_onnx_call2(c, "divide", x, rlx_onnx_with(c, "add", rlx_onnx_call1(c, "abs", x), 1));
     case SOFTPLUS: return rlx_onnx_call1(c, "nn.softplus", x);
@@ -163,10 +163,18 @@ static state step_lstm(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx,
                             ? rlx_onnx_call2(c, "subtract", rlx_onnx_scalar(c, q->dtype, 1), i)
                             : gated(c, d, peep(c, d, gate(c, q, g, 2, 1), 2, s.c), 0);
     const rlx_expr *n = gated(c, d, gate(c, q, g, 3, 1), 1);
-    state out = { .c = add(c, mul(c, f, s.c), mul(c, i, n)) };
+    const rlx_expr *fresh = mul(c, i, n);
+    state out = { .c = add(c, mul(c, f, s.c), fresh) };
     const rlx_expr *o = gated(c, d, peep(c, d, gate(c, q, g, 1, 1), 1, out.c), 0);
     out.h = mul(c, o, activate(c, &d->acts[2], out.c));
     return out;
+}
+
+/* Gate k of x and of the state, as a sum; that of the state comes first. */
+static const rlx_expr *gate_sum(rlx_onnx_conv *c, const recurrent *q, const rlx_expr *wx, const rlx_expr *rh, int64_t k)
+{
+    const rlx_expr *of_state = gate(c, q, rh, k, 1);
+    return add(c, gate(c, q, wx, k, 1), of_state);
 }
 
 /* gates z, r, h; what the state adds to the last one is known at once only with linear_before_reset */
@@ -176,19 +184,21 @@ static state step_gru(rlx_onnx_conv *c, const direction *d, const rlx_expr *wx, 
     const rlx_expr *rh = rlx_onnx_call2(c, "matmul", s.h, q->before ? d->r : gates(c, q, d->r, 0, 2, 1));
     if (d->rb)
         rh = add(c, rh, q->before ? d->rb : gates(c, q, d->rb, 0, 2, 0));
-    const rlx_expr *z = gated(c, d, add(c, gate(c, q, wx, 0, 1), gate(c, q, rh, 0, 1)), 0);
-    const rlx_expr *r = gated(c, d, add(c, gate(c, q, wx, 1, 1), gate(c, q, rh, 1, 1)), 0);
+    const rlx_expr *z = gated(c, d, gate_sum(c, q, wx, rh, 0), 0);
+    const rlx_expr *r = gated(c, d, gate_sum(c, q, wx, rh, 1), 0);
     const rlx_expr *inner;
     if (q->before) {
         inner = mul(c, r, gate(c, q, rh, 2, 1));
     } else {
-        inner = rlx_onnx_call2(c, "matmul", mul(c, r, s.h), gate(c, q, d->r, 2, 1));
+        const rlx_expr *last = gate(c, q, d->r, 2, 1);
+        inner = rlx_onnx_call2(c, "matmul", mul(c, r, s.h), last);
         if (d->rb)
             inner = add(c, inner, gate(c, q, d->rb, 2, 0));
     }
     const rlx_expr *n = gated(c, d, add(c, gate(c, q, wx, 2, 1), inner), 1);
     const rlx_expr *one = rlx_onnx_scalar(c, q->dtype, 1);
-    state out = { .h = add(c, mul(c, rlx_onnx_call2(c, "subtract", one, z), n), mul(c, z, s.h)) };
+    const rlx_expr *kept = mul(c, z, s.h);
+    state out = { .h = add(c, mul(c, rlx_onnx_call2(c, "subtract", one, z), n), kept) };
     return out;
 }
 
@@ -203,9 +213,8 @@ static const rlx_expr *within(rlx_onnx_conv *c, const recurrent *q, const rlx_ex
                               const rlx_expr *now, const rlx_expr *before)
 {
     static const int64_t behind = 1;
-    const rlx_expr *on =
-        rlx_onnx_call2(c, "greater", rlx_onnx_expand_dims(c, q->lengths, &behind, 1),
-                       rlx_onnx_cast(c, t, rlx_onnx_dtype_of(c, q->lengths)));
+    t = rlx_onnx_cast(c, t, rlx_onnx_dtype_of(c, q->lengths));
+    const rlx_expr *on = rlx_onnx_call2(c, "greater", rlx_onnx_expand_dims(c, q->lengths, &behind, 1), t);
     return rlx_onnx_where(c, on, now, before);
 }
 
@@ -373,7 +382,9 @@ static state run_operator(rlx_onnx_conv *c, const course *k, bool back, state s,
                 : rlx_onnx_call(c, "nn.gru_reset_before", "x x x x x backward=b", k->wx, both, s.h, rb, last, way);
     }
     *rows = all && rlx_onnx_wants(c, 0) ? rlx_onnx_item(c, all, 0) : NULL;
-    return (state){ all ? rlx_onnx_item(c, all, 1) : NULL, all && s.c ? rlx_onnx_item(c, all, 2) : NULL };
+    state end = { .h = all ? rlx_onnx_item(c, all, 1) : NULL };
+    end.c = all && s.c ? rlx_onnx_item(c, all, 2) : NULL;
+    return end;
 }
 
 static state run_direction(rlx_onnx_conv *c, const recurrent *q, int64_t i, bool back,

@@ -190,13 +190,15 @@ static bool found_shape(rlx_onnx_conv *c, bool zeros, rlx_onnx_ints *out)
     for (size_t i = 0; i < n; i++)
         copied[i] = i < rank ? have[i] : rlx_int64(c->ctx, 0);
     const rlx_expr *none = rlx_onnx_scalar(c, RELAX_INT64, 0), *one = rlx_onnx_scalar(c, RELAX_INT64, 1);
-    if (!zeros && n)
-        want = rlx_onnx_where(c, rlx_onnx_call2(c, "equal", want, none),
-                              rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, copied, n)), want);
+    if (!zeros && n) {
+        const rlx_expr *old = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, copied, n));
+        want = rlx_onnx_where(c, rlx_onnx_call2(c, "equal", want, none), old, want);
+    }
     const rlx_expr *open = rlx_onnx_call2(c, "equal", want, rlx_onnx_scalar(c, RELAX_INT64, -1));
     const rlx_expr *rest = rlx_onnx_call1(c, "prod", rlx_onnx_where(c, open, one, want));
-    rest = rlx_onnx_call2(c, "floor_divide", rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &all, 1)),
-                          rlx_onnx_call2(c, "maximum", rest, one));
+    rest = rlx_onnx_call2(c, "maximum", rest, one);
+    const rlx_expr *elements = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, &all, 1));
+    rest = rlx_onnx_call2(c, "floor_divide", elements, rest);
     const rlx_prim **vars = rlx_onnx_bind_ints(c, rlx_onnx_where(c, open, rest, want), n);
     *out = (rlx_onnx_ints){ vars, n, false, RELAX_INT64 };
     return vars != NULL;
@@ -458,6 +460,13 @@ static bool read_cut_attributes(rlx_onnx_conv *c, int rank, cut *s)
     return literal_list(c, from, n, &s->from) && literal_list(c, to, n, &s->to) && read_cut_axes(c, rank, n, axes, s);
 }
 
+/* Indices, of which those below 0 count from the end. */
+static const rlx_expr *from_end(rlx_onnx_conv *c, const rlx_expr *at, const rlx_expr *size)
+{
+    const rlx_expr *moved = rlx_onnx_call2(c, "add", at, size);
+    return rlx_onnx_where(c, rlx_onnx_call2(c, "less", at, rlx_onnx_scalar(c, RELAX_INT64, 0)), moved, at);
+}
+
 /* Bounds that are found when the program runs, made to lie where they may. Shape variables are not negative, but the end of
  * steps back may be -1: they stand for one more then. */
 static bool found_bounds(rlx_onnx_conv *c, size_t i, const rlx_expr *list, size_t n, const cut *s, rlx_onnx_ints *out)
@@ -477,8 +486,7 @@ static bool found_bounds(rlx_onnx_conv *c, size_t i, const rlx_expr *list, size_
         return false;
     const rlx_expr *size = rlx_onnx_call1(c, "shape_to_tensor", rlx_shape_new(c->ctx, sizes, n));
     const rlx_expr *off = rlx_onnx_const_ints(c, RELAX_INT64, shift, n);
-    list = rlx_onnx_where(c, rlx_onnx_call2(c, "less", list, rlx_onnx_scalar(c, RELAX_INT64, 0)),
-                          rlx_onnx_call2(c, "add", list, size), list);
+    list = from_end(c, list, size);
     list = rlx_onnx_call2(c, "maximum", list, rlx_onnx_const_ints(c, RELAX_INT64, least, n));
     list = rlx_onnx_call2(c, "minimum", list, rlx_onnx_call2(c, "add", size, off));
     const rlx_prim **vars = rlx_onnx_bind_ints(c, rlx_onnx_call2(c, "subtract", list, off), n);
@@ -667,10 +675,10 @@ RLX_ONNX_CONVERTER(convert_gather_elements)
 
 RLX_ONNX_CONVERTER(convert_gather_nd)
 {
+    int64_t batch = rlx_onnx_int(c, "batch_dims", 0);
+    const rlx_expr *at = rlx_onnx_cast(c, rlx_onnx_input(c, 1), RELAX_INT64);
     return rlx_onnx_output(
-        c, 0, rlx_onnx_call(c, "gather_nd", "x x batch_dims=i", rlx_onnx_input(c, 0),
-                            rlx_onnx_cast(c, rlx_onnx_input(c, 1), RELAX_INT64),
-                            rlx_onnx_int(c, "batch_dims", 0)));
+        c, 0, rlx_onnx_call(c, "gather_nd", "x x batch_dims=i", rlx_onnx_input(c, 0), at, batch));
 }
 
 static const char *reduction_of(rlx_onnx_conv *c)
@@ -692,18 +700,18 @@ RLX_ONNX_CONVERTER(convert_scatter_elements)
     const char *how = reduction_of(c);
     if (!x || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x)))
         return false;
+    const rlx_expr *updates = rlx_onnx_input(c, 2);
     return rlx_onnx_output(c, 0, rlx_onnx_call(c, "scatter_elements", "x x x axis=i reduction=s", x,
-                                               rlx_onnx_cast(c, at, RELAX_INT64),
-                                               rlx_onnx_input(c, 2), axis, how));
+                                               rlx_onnx_cast(c, at, RELAX_INT64), updates, axis, how));
 }
 
 RLX_ONNX_CONVERTER(convert_scatter_nd)
 {
     const char *how = reduction_of(c);
+    const rlx_expr *updates = rlx_onnx_input(c, 2);
+    const rlx_expr *at = rlx_onnx_cast(c, rlx_onnx_input(c, 1), RELAX_INT64);
     return rlx_onnx_output(
-        c, 0, rlx_onnx_call(c, "scatter_nd", "x x x reduction=s", rlx_onnx_input(c, 0),
-                            rlx_onnx_cast(c, rlx_onnx_input(c, 1), RELAX_INT64),
-                            rlx_onnx_input(c, 2), how));
+        c, 0, rlx_onnx_call(c, "scatter_nd", "x x x reduction=s", rlx_onnx_input(c, 0), at, updates, how));
 }
 
 /* ---- copies ------------------------------------------------------------------------------------ */
@@ -835,8 +843,7 @@ static rlx_onnx_ints found_pads(rlx_onnx_conv *c, int n)
         return none;
     if (len != 2 * count)
         return rlx_onnx_fail(c, RLX_ON05, "%zu pads for %zu axes", len, count), none;
-    axes = rlx_onnx_where(c, rlx_onnx_call2(c, "less", axes, rlx_onnx_scalar(c, RELAX_INT64, 0)),
-                          rlx_onnx_call2(c, "add", axes, rlx_onnx_scalar(c, RELAX_INT64, n)), axes);
+    axes = from_end(c, axes, rlx_onnx_scalar(c, RELAX_INT64, n));
     const rlx_prim **out = rlx_onnx_array(c, 2 * (size_t)n, sizeof *out);
     for (int64_t h = 0; out && h < 2; h++) {
         const rlx_expr *half = rlx_onnx_slice(c, amounts, 0, rlx_int64(c->ctx, h * (int64_t)count),
@@ -916,10 +923,11 @@ static const rlx_expr *pad_by_position(rlx_onnx_conv *c, const rlx_expr *x, size
     } else if (!strcmp(mode, "circular")) {
         at = rlx_onnx_call2(c, "floor_mod", at, size_tensor(c, d[axis]));
     } else if (!strcmp(mode, "constant")) {
-        inside = rlx_onnx_call2(c, "logical_and", rlx_onnx_call2(c, "greater_equal", at, low),
-                                rlx_onnx_call2(c, "less", at, size_tensor(c, d[axis])));
+        inside = rlx_onnx_call2(c, "less", at, size_tensor(c, d[axis]));
+        inside = rlx_onnx_call2(c, "logical_and", rlx_onnx_call2(c, "greater_equal", at, low), inside);
     }
-    at = rlx_onnx_call2(c, "minimum", rlx_onnx_call2(c, "maximum", at, low), size_tensor(c, last));
+    const rlx_expr *high = size_tensor(c, last);
+    at = rlx_onnx_call2(c, "minimum", rlx_onnx_call2(c, "maximum", at, low), high);
     x = rlx_onnx_call(c, "take", "x x axis=i", x, at, (int64_t)axis);
     for (size_t i = 0; i + axis + 1 < n; i++)
         behind[i] = (int64_t)i + 1;
@@ -1208,8 +1216,8 @@ RLX_ONNX_CONVERTER(convert_range)
     int64_t k = count > 0 ? (int64_t)count + (count > (double)(int64_t)count) : 0;
     if (*v[2] == 0 || !(count < 1e12))
         return rlx_onnx_fail(c, RLX_ON05, "delta is 0, or there are too many elements") != NULL;
-    return rlx_onnx_output(c, 0, numbers_in_order(c, rlx_int64(c->ctx, k), rlx_onnx_input(c, 0),
-                                                  rlx_onnx_input(c, 2), t));
+    const rlx_expr *delta = rlx_onnx_input(c, 2);
+    return rlx_onnx_output(c, 0, numbers_in_order(c, rlx_int64(c->ctx, k), rlx_onnx_input(c, 0), delta, t));
 }
 
 RLX_ONNX_CONVERTER(convert_trilu)
@@ -1278,8 +1286,8 @@ RLX_ONNX_CONVERTER(convert_one_hot)
     const rlx_expr *hit = rlx_onnx_call2(c, "equal", at, places);
     const rlx_expr *off = rlx_onnx_slice(c, values, 0, zero, one);
     const rlx_expr *on = rlx_onnx_slice(c, values, 0, one, rlx_int64(c->ctx, 2));
-    return rlx_onnx_output(c, 0, rlx_onnx_where(c, hit, rlx_onnx_reshape_ints(c, on, NULL, 0),
-                                                rlx_onnx_reshape_ints(c, off, NULL, 0)));
+    off = rlx_onnx_reshape_ints(c, off, NULL, 0);
+    return rlx_onnx_output(c, 0, rlx_onnx_where(c, hit, rlx_onnx_reshape_ints(c, on, NULL, 0), off));
 }
 
 /* ---- what values decide ------------------------------------------------------------------------ */

@@ -121,10 +121,10 @@ static fourier waves(rlx_onnx_conv *c, const rlx_prim *rows, const rlx_prim *col
     const rlx_expr *n = size_as(c, period, RELAX_INT64);
     /* the remainder keeps the angle small, so that nothing is lost */
     const rlx_expr *x = rlx_onnx_call2(c, "floor_mod", rlx_onnx_call2(c, "multiply", j, k), n);
-    x = rlx_onnx_call2(c, "divide", rlx_onnx_cast(c, x, RELAX_FLOAT64),
-                       rlx_onnx_cast(c, n, RELAX_FLOAT64));
+    x = rlx_onnx_call_as(c, "divide", RELAX_FLOAT64, x, n);
     x = rlx_onnx_with(c, "multiply", x, 2 * PI);
-    return (fourier){ rlx_onnx_call1(c, "cos", x), rlx_onnx_call1(c, "sin", x) };
+    const rlx_expr *cosine = rlx_onnx_call1(c, "cos", x), *sine = rlx_onnx_call1(c, "sin", x);
+    return (fourier){ cosine, sine };
 }
 
 /* Of the last axis; im NULL: real. */
@@ -183,8 +183,8 @@ static const rlx_expr *fitted(rlx_onnx_conv *c, const rlx_expr *x, int64_t axis,
 
 static const rlx_expr *joined(rlx_onnx_conv *c, fourier f, int64_t axis, rlx_dtype t)
 {
-    const rlx_expr *two[2] = { rlx_onnx_expand_dims(c, f.re, &axis, 1),
-                               rlx_onnx_expand_dims(c, f.im, &axis, 1) };
+    const rlx_expr *re = rlx_onnx_expand_dims(c, f.re, &axis, 1), *im = rlx_onnx_expand_dims(c, f.im, &axis, 1);
+    const rlx_expr *two[2] = { re, im };
     return rlx_onnx_cast(c, rlx_onnx_concat(c, two, 2, axis), t);
 }
 

@@ -31,8 +31,8 @@ static const rlx_expr *equal_at(rlx_onnx_conv *c, const vectorizer *v, const int
     const rlx_expr *part =
         rlx_onnx_slice(c, v->x, 1, from, rlx_onnx_simplify(c, rlx_fold_add(c->ctx, from, windows)));
     const rlx_expr *wanted = column ? rlx_onnx_const_ints(c, RELAX_INT64, column, count) : NULL;
-    return rlx_onnx_call2(c, "equal", rlx_onnx_expand_dims(c, part, &behind, 1),
-                          rlx_onnx_reshape_ints(c, wanted, shape, 2));
+    wanted = rlx_onnx_reshape_ints(c, wanted, shape, 2);
+    return rlx_onnx_call2(c, "equal", rlx_onnx_expand_dims(c, part, &behind, 1), wanted);
 }
 
 static const rlx_expr *count_grams(rlx_onnx_conv *c, const vectorizer *v, const int64_t *grams, size_t count, int64_t n,

@@ -163,7 +163,8 @@ static bool finish_attention(rlx_onnx_conv *c, heads *h, size_t mask, size_t add
 {
     if (!set_sizes(c, h))
         return false;
-    h->added = sum_of(c, optional(c, added), rlx_onnx_has(c, mask) ? mask_added(c, h, mask) : NULL);
+    const rlx_expr *masked = rlx_onnx_has(c, mask) ? mask_added(c, h, mask) : NULL;
+    h->added = sum_of(c, optional(c, added), masked);
     h->seen = rlx_onnx_int(c, "unidirectional", 0) ? causal(c, h) : NULL;
     return !c->failed && rlx_onnx_output(c, 0, attend(c, h));
 }
@@ -196,8 +197,8 @@ RLX_ONNX_CONVERTER(convert_ms_attention)
         h.v = rlx_onnx_concat(c, vs, 2, 2);
     }
     if (rlx_onnx_wants(c, 1)) {
-        const rlx_expr *kv[2] = { rlx_onnx_expand_dims(c, h.k, &front, 1),
-                                  rlx_onnx_expand_dims(c, h.v, &front, 1) };
+        const rlx_expr *keys = rlx_onnx_expand_dims(c, h.k, &front, 1);
+        const rlx_expr *values = rlx_onnx_expand_dims(c, h.v, &front, 1), *kv[2] = { keys, values };
         if (!rlx_onnx_output(c, 1, rlx_onnx_concat(c, kv, 2, 0)))
             return false;
     }
@@ -391,7 +392,8 @@ RLX_ONNX_CONVERTER(convert_embed_layer_norm)
     if (!d || n != 2)
         return !c->failed && rlx_onnx_fail(c, RLX_ON05, "numbers of words are expected as (batch, length)") != NULL;
     at = rlx_onnx_has(c, 8) ? rlx_onnx_input(c, 8) : rlx_onnx_arange(c, d[1], RELAX_INT64);
-    x = rlx_onnx_call2(c, "add", rows_of(c, 2, ids), rows_of(c, 3, at));
+    at = rows_of(c, 3, at);
+    x = rlx_onnx_call2(c, "add", rows_of(c, 2, ids), at);
     if (rlx_onnx_has(c, 1) && rlx_onnx_has(c, 4))
         x = rlx_onnx_call2(c, "add", x, rows_of(c, 4, rlx_onnx_input(c, 1)));
     if (rlx_onnx_wants(c, 2) && !rlx_onnx_output(c, 2, x))
@@ -404,6 +406,7 @@ RLX_ONNX_CONVERTER(convert_embed_layer_norm)
         if (!rlx_onnx_output(c, 1, count))
             return false;
     }
-    return rlx_onnx_layer_norm(c, x, rlx_onnx_input(c, 5), optional(c, 6),
-                               rlx_onnx_float(c, "epsilon", (double)1e-12f));
+    double epsilon = rlx_onnx_float(c, "epsilon", (double)1e-12f);
+    const rlx_expr *bias = optional(c, 6);
+    return rlx_onnx_layer_norm(c, x, rlx_onnx_input(c, 5), bias, epsilon);
 }

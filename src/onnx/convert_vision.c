@@ -38,8 +38,8 @@ static const rlx_expr *reflected(rlx_onnx_conv *c, const sampler *s, const rlx_e
 
 static const rlx_expr *limited(rlx_onnx_conv *c, const sampler *s, const rlx_expr *x, size_t axis)
 {
-    return rlx_onnx_call2(c, "minimum", rlx_onnx_with(c, "maximum", x, 0),
-                          rlx_onnx_with(c, "subtract", s->size[axis], 1));
+    const rlx_expr *last = rlx_onnx_with(c, "subtract", s->size[axis], 1);
+    return rlx_onnx_call2(c, "minimum", rlx_onnx_with(c, "maximum", x, 0), last);
 }
 
 /* Which pixels are at whole places, -1 outside where that is zero: (image, 1, place). */
@@ -106,9 +106,10 @@ static const rlx_expr *interpolate(rlx_onnx_conv *c, const sampler *s, bool cubi
         index[k] = pixels_at(c, s, at);
         weight[k] = rlx_onnx_expand_dims(c, rlx_onnx_cast(c, w, s->t), &one, 1);
     }
-    return c->failed ? NULL
-                     : rlx_onnx_call(c, "image.sum_pixels", "x x x", s->x, rlx_onnx_concat(c, index, total, 1),
-                                     rlx_onnx_concat(c, weight, total, 1));
+    if (c->failed)
+        return NULL;
+    const rlx_expr *all_weights = rlx_onnx_concat(c, weight, total, 1);
+    return rlx_onnx_call(c, "image.sum_pixels", "x x x", s->x, rlx_onnx_concat(c, index, total, 1), all_weights);
 }
 
 /* The pixels themselves. */

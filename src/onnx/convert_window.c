@@ -139,11 +139,12 @@ static const rlx_expr *convolve(rlx_onnx_conv *c, const window *w, const rlx_exp
                                 const rlx_expr *weight, rlx_dtype out)
 {
     char name[NAME_BYTES];
+    int64_t groups = rlx_onnx_int(c, "group", 1);
     return rlx_onnx_call(c, numbered(name, "conv", w->n, ""),
                          "x x strides=I padding=I dilation=I groups=i data_layout=s "
                          "kernel_layout=s out_dtype=d",
                          opened(c, w, x, 0), weight, w->strides, w->n, w->pads, 2 * w->n, w->dilations, w->n,
-                         rlx_onnx_int(c, "group", 1), w->layout, w->weights, out);
+                         groups, w->layout, w->weights, out);
 }
 
 /* The convolution of operands that were dequantised, by their bytes; NULL: they are none, or it failed. */
@@ -156,7 +157,8 @@ static const rlx_expr *convolve_bytes(rlx_onnx_conv *c, const window *w, const r
             return NULL;
     if (!rlx_onnx_quantized_pair(c, 0, steps, pair))
         return NULL;
-    const rlx_expr *y = convolve(c, w, rlx_onnx_centred(c, &pair[0]), rlx_onnx_centred(c, &pair[1]), RELAX_INT32);
+    weight = rlx_onnx_centred(c, &pair[1]);
+    const rlx_expr *y = convolve(c, w, rlx_onnx_centred(c, &pair[0]), weight, RELAX_INT32);
     return rlx_onnx_rescaled(c, y, pair, w->n);
 }
 
@@ -272,11 +274,12 @@ static const rlx_expr *pool(rlx_onnx_conv *c, const char *stem, const window *w,
 static bool pool_with_positions(rlx_onnx_conv *c, const window *w, const rlx_expr *x)
 {
     char name[NAME_BYTES];
+    bool column_major = rlx_onnx_int(c, "storage_order", 0) != 0;
+    bool ceil_mode = rlx_onnx_int(c, "ceil_mode", 0) != 0;
     const rlx_expr *y = rlx_onnx_call(
         c, numbered(name, "max_pool", w->n, "_with_indices"),
         "x pool_size=I strides=I dilation=I padding=I ceil_mode=b layout=s column_major=b", x, w->kernel, w->n,
-        w->strides, w->n, w->dilations, w->n, w->pads, 2 * w->n, (int)(rlx_onnx_int(c, "ceil_mode", 0) != 0), w->layout,
-        (int)(rlx_onnx_int(c, "storage_order", 0) != 0));
+        w->strides, w->n, w->dilations, w->n, w->pads, 2 * w->n, (int)ceil_mode, w->layout, (int)column_major);
     return rlx_onnx_output(c, 0, rlx_onnx_item(c, y, 0)) && rlx_onnx_output(c, 1, rlx_onnx_item(c, y, 1));
 }
 
@@ -415,8 +418,8 @@ RLX_ONNX_CONVERTER(convert_conv_integer)
     window w;
     if (!weight || !read_window(c, x, weight, &w))
         return false;
-    return rlx_onnx_output(c, 0, convolve(c, &w, centred(c, x, 2, 0),
-                                          centred(c, weight, 3, w.n + 1), RELAX_INT32));
+    weight = centred(c, weight, 3, w.n + 1);
+    return rlx_onnx_output(c, 0, convolve(c, &w, centred(c, x, 2, 0), weight, RELAX_INT32));
 }
 
 /* A scale of one element, or one for each output channel. */
@@ -433,11 +436,12 @@ RLX_ONNX_CONVERTER(convert_qlinear_conv)
     window w;
     if (!weight || !read_window(c, x, weight, &w))
         return false;
-    const rlx_expr *y = convolve(c, &w, centred(c, x, 2, 0), centred(c, weight, 5, w.n + 1),
-                                 RELAX_INT32);
+    weight = centred(c, weight, 5, w.n + 1);
+    const rlx_expr *y = convolve(c, &w, centred(c, x, 2, 0), weight, RELAX_INT32);
     if (rlx_onnx_has(c, 8))
         y = with_bias(c, y, rlx_onnx_input(c, 8), w.n);
-    const rlx_expr *s = rlx_onnx_call2(c, "multiply", scale_of(c, 1, 0), scale_of(c, 4, w.n));
+    const rlx_expr *s = scale_of(c, 4, w.n);
+    s = rlx_onnx_call2(c, "multiply", scale_of(c, 1, 0), s);
     s = rlx_onnx_call2(c, "divide", s, scale_of(c, 6, 0));
     y = rlx_onnx_call2(c, "multiply", rlx_onnx_cast(c, y, RELAX_FLOAT32), s);
     return rlx_onnx_output(c, 0, rlx_onnx_requantize(c, y, rlx_onnx_input(c, 7)));

@@ -99,14 +99,15 @@ static const rlx_expr *encode_float(rlx_onnx_conv *c, const narrow *n, const rlx
         not_a_number = rlx_onnx_call2(c, "logical_or", not_a_number, rlx_onnx_call1(c, "isinf", x));
     if (n->kind != 'e') {
         const rlx_expr *negative = rlx_onnx_with(c, "less", x, 0);
-        if (n->kind == 'f') /* the reciprocal of -0 is below 0 */
+        if (n->kind == 'f') { /* the reciprocal of -0 is below 0 */
             negative = rlx_onnx_call2(
                 c, "logical_or", negative,
                 rlx_onnx_with(c, "less", rlx_onnx_call2(c, "divide", rlx_onnx_scalar(c, t, 1), x), 0));
-        else /* 0 has no sign, nor has what is beyond the greatest: NaN */
-            negative = rlx_onnx_call2(c, "logical_and", negative,
-                                      rlx_onnx_call2(c, "logical_and", rlx_onnx_with(c, "greater", code, 0),
-                                                     rlx_onnx_with(c, "less_equal", code, most)));
+        } else { /* 0 has no sign, nor has what is beyond the greatest: NaN */
+            const rlx_expr *number = rlx_onnx_with(c, "less_equal", code, most);
+            number = rlx_onnx_call2(c, "logical_and", rlx_onnx_with(c, "greater", code, 0), number);
+            negative = rlx_onnx_call2(c, "logical_and", negative, number);
+        }
         code = rlx_onnx_where(c, negative, rlx_onnx_with(c, "add", code, sign), code);
     }
     return rlx_onnx_where(c, not_a_number, rlx_onnx_scalar(c, RELAX_INT32, nan_code), code);

@@ -242,6 +242,11 @@ const rlx_expr *rlx_onnx_call(rlx_onnx_conv *c, const char *op, const char *form
 const rlx_expr *rlx_onnx_call1(rlx_onnx_conv *c, const char *op, const rlx_expr *x);
 const rlx_expr *rlx_onnx_call2(rlx_onnx_conv *c, const char *op, const rlx_expr *x,
                                const rlx_expr *y);
+/* The operator of x and y as `dtype`; y is cast first. */
+const rlx_expr *rlx_onnx_call_as(rlx_onnx_conv *c, const char *op, rlx_dtype dtype, const rlx_expr *x,
+                                 const rlx_expr *y);
+/* The operator of operands i and k; k is asked for first. */
+const rlx_expr *rlx_onnx_call_inputs(rlx_onnx_conv *c, const char *op, size_t i, size_t k);
 /* The operator of x and a number of its dtype; NULL for no x. */
 const rlx_expr *rlx_onnx_with(rlx_onnx_conv *c, const char *op, const rlx_expr *x, double number);
 /* x to a power of its dtype, by products for 1, 2 and 3, which round each by itself. `positive`: no x is below 0,
