@@ -394,10 +394,9 @@ static rlx_kgen_value load_at(rlx_kgen *w, const rlx_kgen_buffer *b, const rlx_n
             rlx_kgen_later(rlx_kgen_later(p->off.level, rlx_kgen_floor_level(w, buffer)),
                            rlx_kgen_is_always(p->mask) ? 0 : p->mask.level);
         d = rlx_kgen_dest(w, klass, dtype, wide, wide ? w->nest->strip_level : level);
-        RLX_KGEN_EMIT(w, d.level, RLX_K_LOAD_EACH, d.reg, b->index,
-                (wide ? rlx_kgen_widen(w, p->off) : p->off).reg,
-                rlx_kgen_is_always(p->mask) ? RLX_KGEN_NO_REG
-                                            : (wide ? rlx_kgen_widen(w, p->mask) : p->mask).reg);
+        uint32_t off = (wide ? rlx_kgen_widen(w, p->off) : p->off).reg;
+        uint32_t mask = rlx_kgen_is_always(p->mask) ? RLX_KGEN_NO_REG : (wide ? rlx_kgen_widen(w, p->mask) : p->mask).reg;
+        RLX_KGEN_EMIT(w, d.level, RLX_K_LOAD_EACH, d.reg, b->index, off, mask);
         d.guard = p->mask.serial;
         rlx_kgen_free_temp(w, p->off);
     } else if (rlx_is_int_value(p->stride, 1) && is_native(b->elem)) {
@@ -549,7 +548,8 @@ static void store_rows(rlx_kgen *w, const rlx_kgen_buffer *b, const place_of *to
     }
     if (from.how == AT_STRIP) { /* what computes its index is the same for all rows */
         rlx_kgen_value each = rlx_kgen_dest(w, RLX_CLASS_I64, RELAX_INT64, true, w->nest->strip_level);
-        RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_IOTA, each.reg, strip_offset(w, &from), rlx_kgen_int64(w, from.stride).reg);
+        uint32_t first = strip_offset(w, &from), apart = rlx_kgen_int64(w, from.stride).reg;
+        RLX_KGEN_EMIT(w, w->nest->strip_level, RLX_K_IOTA, each.reg, first, apart);
         from.off = each;
     }
     moving.stride = stride;

@@ -204,10 +204,10 @@ rlx_kgen_parallel rlx_kgen_begin_parallel(rlx_kgen *w, const rlx_prim *min, cons
 {
     int64_t times, picoseconds;
     const rlx_prim *total = work_to_wake_for(w, work);
-    rlx_kgen_parallel p = { .min = rlx_kgen_int64(w, min).reg,
-                            .extent = rlx_kgen_int64(w, extent).reg,
-                            .work = rlx_kgen_int64(w, total).reg,
-                            .grain = grain };
+    rlx_kgen_parallel p = { .grain = grain };
+    p.min = rlx_kgen_int64(w, min).reg;
+    p.extent = rlx_kgen_int64(w, extent).reg;
+    p.work = rlx_kgen_int64(w, total).reg;
     p.certain = rlx_int_literal(extent, &times) && times > grain && rlx_int_literal(work, &picoseconds) &&
                 picoseconds >= RLX_KERNEL_LEAST_SHARED;
     p.begin = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);

@@ -68,7 +68,9 @@ static void end_part(rlx_kgen *w, rlx_kgen_nest *n, rlx_kgen_parallel p)
 /* A loop level; its body is collected in the level on top. */
 static open_loop begin_loop(rlx_kgen *w, const rlx_nest_loop *l, const rlx_kgen_nest *n)
 {
-    open_loop o = { rlx_kgen_new_reg(w, RLX_CLASS_I64, 0), rlx_kgen_new_reg(w, RLX_CLASS_I64, 0) };
+    open_loop o;
+    o.var = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
+    o.limit = rlx_kgen_new_reg(w, RLX_CLASS_I64, 0);
     int32_t level = rlx_kgen_open(w, true, n);
     rlx_kgen_bind_var(
         w, l->var,

@@ -236,8 +236,10 @@ static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
     const rlx_prim *work;
     if (s->for_kind == RLX_FOR_THREAD_BINDING)
         return rlx_kgen_fail(w, "a thread binding is not supported in kernels");
-    if (!is_shared(w, s, &work) || is_better_inside(w, s))
-        return loop_over(w, s, rlx_kgen_int64(w, s->min).reg, rlx_kgen_int64(w, s->extent).reg);
+    if (!is_shared(w, s, &work) || is_better_inside(w, s)) {
+        uint32_t extent = rlx_kgen_int64(w, s->extent).reg;
+        return loop_over(w, s, rlx_kgen_int64(w, s->min).reg, extent);
+    }
     rlx_kgen_parallel p = rlx_kgen_begin_parallel(w, s->min, s->extent, work, 1, NULL);
     loop_over(w, s, p.begin, p.count);
     rlx_kgen_end_parallel(w, p);
