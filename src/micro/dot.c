@@ -43,14 +43,6 @@ void rlx_micro_add_dots(const rlx_micro_sum *r, int64_t row, int64_t rows, int64
 
 /* ---- panels --------------------------------------------------------------------------------- */
 
-/*- A run of lanes of a panel whose high digit stands still, at one d1 and d2: word q of lane l is
- *     d[q * d_step + l] = the bytes at s + l * stride + (4 * q + r) * step, r < 4, 0 from `count` on */
-typedef struct run {
-    uint32_t *d;
-    const uint8_t *s;
-    int64_t d_step, lanes, stride, count, step;
-} run;
-
 typedef RLX_VECTOR(uint8_t, 16) bytes_16;
 #define ZIP_LOW(a, b) \
     RLX_SHUFFLE(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23)
@@ -74,7 +66,7 @@ RLX_ALWAYS_INLINE void zip_16(uint32_t *d, const uint8_t *s, int64_t step)
 }
 
 /* Words that are there as they are. */
-static void pack_words(const run *r, int64_t words)
+static void pack_words(const rlx_fours_run *r, int64_t words)
 {
     for (int64_t l = 0; l < r->lanes; l++) {
         const uint8_t *s = r->s + l * r->stride;
@@ -85,7 +77,7 @@ static void pack_words(const run *r, int64_t words)
 }
 
 /* Lanes [from, lanes) of words [first, end), byte by byte. */
-RLX_NOINLINE static void pack_bytes(const run *r, int64_t from, int64_t first, int64_t end)
+RLX_NOINLINE static void pack_bytes(const rlx_fours_run *r, int64_t from, int64_t first, int64_t end)
 {
     const int64_t step = r->step;
     for (int64_t q = first; q < end; q++) {
@@ -102,7 +94,7 @@ RLX_NOINLINE static void pack_bytes(const run *r, int64_t from, int64_t first, i
     }
 }
 
-static void pack_run(const run *r)
+static void pack_run(const rlx_fours_run *r)
 {
     int64_t whole = r->count / 4, beside = r->stride == 1 && r->lanes >= 16 ? r->lanes : 0;
     if (r->step == 1)
@@ -118,13 +110,13 @@ static void pack_run(const run *r)
     pack_bytes(r, 0, whole, (r->count + 3) / 4);
 }
 
-static void pack_lanes(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
+static void pack_lanes(const rlx_micro_pack *p, rlx_fours_run_fn *pack, uint32_t *d, int64_t first, int64_t lanes)
 {
     int64_t at = p->start + first, high = at / p->width, low = at % p->width;
-    run r = { .stride = p->lane_stride[1],
-              .count = p->depth[0],
-              .step = p->depth_stride[0],
-              .d_step = p->panel * p->depth[1] * p->depth[2] };
+    rlx_fours_run r = { .stride = p->lane_stride[1],
+                        .count = p->depth[0],
+                        .step = p->depth_stride[0],
+                        .d_step = p->panel * p->depth[1] * p->depth[2] };
     for (int64_t l = 0; l < lanes; l += r.lanes, high++, low = 0) {
         const uint8_t *lane = (const uint8_t *)p->src + high * p->lane_stride[0] + low * r.stride;
         r.lanes = rlx_micro_less(p->width - low, lanes - l);
@@ -132,19 +124,22 @@ static void pack_lanes(const rlx_micro_pack *p, uint32_t *d, int64_t first, int6
             for (int64_t j = 0; j < p->depth[2]; j++) {
                 r.d = d + l + (i * p->depth[2] + j) * p->panel;
                 r.s = lane + i * p->depth_stride[1] + j * p->depth_stride[2];
-                pack_run(&r);
+                pack(&r);
             }
     }
 }
 
-void rlx_micro_pack_fours(const rlx_micro_pack *p)
+/* One of it for all, though this file knows what it calls. */
+RLX_NOINLINE void rlx_micro_pack_fours_by(const rlx_micro_pack *p, rlx_fours_run_fn *pack)
 {
     int64_t w = p->panel, steps = (p->depth[0] + 3) / 4 * p->depth[1] * p->depth[2];
     uint32_t *d = p->dst;
     for (int64_t l = 0; !l || l < p->lanes; l += w, d += steps * w) {
         int64_t n = rlx_micro_less(p->lanes - l, w);
-        pack_lanes(p, d, l, n);
+        pack_lanes(p, pack, d, l, n);
         for (int64_t k = 0; k < steps && n < w; k++)
             memset(d + k * w + n, 0, (size_t)(w - n) * sizeof *d);
     }
 }
+
+void rlx_micro_pack_fours(const rlx_micro_pack *p) { rlx_micro_pack_fours_by(p, pack_run); }

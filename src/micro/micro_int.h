@@ -88,6 +88,16 @@ rlx_micro_chain_fn rlx_micro_chain_amx;
 rlx_micro_pack_fn rlx_micro_pack_fours_amx;
 #endif
 
+/*- Panels of fours by what packs a run of lanes whose high digit stands still, at one d1 and d2: word q of lane l is
+ *     d[q * d_step + l] = the bytes at s + l * stride + (4 * q + r) * step, r < 4, 0 from `count` on */
+typedef struct rlx_fours_run {
+    uint32_t *d;
+    const uint8_t *s;
+    int64_t d_step, lanes, stride, count, step;
+} rlx_fours_run;
+typedef void rlx_fours_run_fn(const rlx_fours_run *r);
+void rlx_micro_pack_fours_by(const rlx_micro_pack *p, rlx_fours_run_fn *pack);
+
 RLX_INLINE int64_t rlx_micro_less(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* The same box: the dimension that is contiguous in dst innermost, then the one in src, so that a

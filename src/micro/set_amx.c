@@ -253,15 +253,7 @@ VBMI RLX_ALWAYS_INLINE __m512i zip_apart(const uint8_t *s, int64_t step, int64_t
                                     _mm512_inserti64x4(_mm512_castsi256_si512(row[2]), row[3], 1));
 }
 
-/*- Lanes whose high digit stands still, at one d1 and d2: word q of lane l is
- *     d[q * d_step + l] = the bytes at s + l * stride + (4 * q + r) * step, r < 4, 0 from `count` on */
-typedef struct zip {
-    uint32_t *d;
-    const uint8_t *s;
-    int64_t d_step, lanes, stride, count, step;
-} zip;
-
-VBMI static void zip_run(const zip *r)
+VBMI static void zip_run(const rlx_fours_run *r)
 {
     const int64_t each = rlx_micro_less(r->lanes, ZIPPED), last = r->lanes - each; /* the last ones end where the run does */
     const __mmask32 there = (__mmask32)((UINT64_C(1) << (r->stride * (each - 1) + 1)) - 1);
@@ -279,38 +271,14 @@ VBMI static void zip_run(const zip *r)
     }
 }
 
-/* One panel, lanes from `first` on. */
-VBMI static void zip_panel(const rlx_micro_pack *p, uint32_t *d, int64_t first, int64_t lanes)
-{
-    int64_t at = p->start + first, high = at / p->width, low = at % p->width;
-    zip r = { .stride = p->lane_stride[1], .count = p->depth[0], .step = p->depth_stride[0], .d_step = p->panel * p->depth[1] * p->depth[2] };
-    for (int64_t l = 0; l < lanes; l += r.lanes, high++, low = 0) {
-        const uint8_t *lane = (const uint8_t *)p->src + high * p->lane_stride[0] + low * r.stride;
-        r.lanes = rlx_micro_less(p->width - low, lanes - l);
-        for (int64_t i = 0; i < p->depth[1]; i++)
-            for (int64_t j = 0; j < p->depth[2]; j++) {
-                r.d = d + l + (i * p->depth[2] + j) * p->panel;
-                r.s = lane + i * p->depth_stride[1] + j * p->depth_stride[2];
-                zip_run(&r);
-            }
-    }
-}
-
 /* Lanes side by side, or every second one, of steps that are not. The instruction that all this is for came before tiles did. */
 void rlx_micro_pack_fours_amx(const rlx_micro_pack *p)
 {
-    const int64_t stride = p->lane_stride[1], w = p->panel, steps = (p->depth[0] + 3) / 4 * p->depth[1] * p->depth[2];
-    uint32_t *d = p->dst;
-    if (p->lanes == 0 || p->depth_stride[0] == 1 || (stride != 1 && stride != 2) || !RLX_CPU_HAS("avx512vbmi")) {
+    const int64_t stride = p->lane_stride[1];
+    if (p->depth_stride[0] == 1 || (stride != 1 && stride != 2) || !RLX_CPU_HAS("avx512vbmi"))
         rlx_micro_pack_fours(p);
-        return;
-    }
-    for (int64_t l = 0; l < p->lanes; l += w, d += steps * w) {
-        const int64_t n = rlx_micro_less(p->lanes - l, w);
-        zip_panel(p, d, l, n);
-        for (int64_t k = 0; k < steps && n < w; k++)
-            memset(d + k * w + n, 0, (size_t)(w - n) * sizeof *d);
-    }
+    else
+        rlx_micro_pack_fours_by(p, zip_run);
 }
 
 /* ---- chains --------------------------------------------------------------------------------- */

@@ -254,13 +254,20 @@ static bool are_maxima_better(const reduction *r, axis_runs *a)
 
 static const rlx_prim *negative(rlx_tir *t, const rlx_prim *x) { return rlx_tir_mul(t, x, rlx_tir_number(t, RELAX_FLOAT32, -1)); }
 
+/* Of a list for runs, steps and what follows the axis, what is left without steps. */
+static rlx_lowering_list without_steps(const rlx_lowering_list *all)
+{
+    rlx_lowering_list left = *all;
+    memmove(left.at + 1, left.at + 2, (--left.n - 1) * sizeof *left.at);
+    return left;
+}
+
 static void fold_negative(reduction *r, const axis_runs *a)
 {
     rlx_tir *t = &r->b.t;
     rlx_lowering_list around, box, index, kept, at;
     open_runs(r, a, &around, &box);
-    kept = box;
-    memmove(kept.at + 1, kept.at + 2, (--kept.n - 1) * sizeof *kept.at);
+    kept = without_steps(&box);
     const rlx_buffer *from = rlx_tir_alloc(t, "negative", RELAX_FLOAT32, rlx_lowering_items(&box)),
                      *top = rlx_tir_alloc(t, "top", RELAX_FLOAT32, rlx_lowering_items(&kept));
     rlx_lowering_open(&r->b, "negative", &box, &index);
@@ -269,8 +276,7 @@ static void fold_negative(reduction *r, const axis_runs *a)
     rlx_tir_end_block(t);
     const bool second[RLX_LOW_RANK] = { false, true };
     rlx_lowering_open_reduce(&r->b, r->b.l->name.data, &box, second, &index);
-    at = index;
-    memmove(at.at + 1, at.at + 2, (--at.n - 1) * sizeof *at.at);
+    at = without_steps(&index);
     rlx_tir_init(t, top, rlx_lowering_items(&at), start_value(t, RLX_FOLD_MAX, RELAX_FLOAT32));
     rlx_tir_store(t, top, rlx_lowering_items(&at),
                   rlx_tir_max(t, rlx_tir_load(t, top, rlx_lowering_items(&at)), rlx_tir_load(t, from, rlx_lowering_items(&index))));

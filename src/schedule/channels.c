@@ -853,13 +853,6 @@ static const rlx_stmt *write_blocks(rlx_channels *c, int64_t part)
     return rlx_sched_wrap(ctx, &around.parts, body, c->place);
 }
 
-/* Blocks of the thread that ends last, where two share parts of so many. */
-static int64_t blocks_of_last(int64_t blocks, int64_t part)
-{
-    const int64_t parts = (blocks + part - 1) / part, first = parts / 2 * part;
-    return first > blocks - first ? first : blocks - first;
-}
-
 /* How many blocks are a part, which has a picture: where that is large, few have one. */
 static int64_t blocks_of_part(const rlx_channels *c, int64_t each)
 {
@@ -868,7 +861,7 @@ static int64_t blocks_of_part(const rlx_channels *c, int64_t each)
     if (c->turned && each > LARGE_PICTURE)
         return (blocks + 1) / 2;
     for (int64_t fewer = best - 1; fewer > 0; fewer--)
-        if (blocks_of_last(blocks, fewer) < blocks_of_last(blocks, best))
+        if (rlx_last_of_two(blocks, fewer) < rlx_last_of_two(blocks, best))
             best = fewer;
     return best;
 }

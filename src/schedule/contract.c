@@ -42,7 +42,6 @@ enum {
     NEAR_SUMS = 8192,       /* that stay near */
     NEAR_LINES = 12288,     /* elements of strips and of sums that do */
     WHOLE_VECTORS = 16,     /* elements that are turned back in whole vectors */
-    NEAR_BYTES = 1 << 19,
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
 };
 
@@ -356,19 +355,12 @@ static const rlx_stmt *choose_by_rows(const rlx_tiling *t, const rlx_stmt *few, 
 
 static int64_t tiles_of(int64_t lanes, int64_t tile) { return (lanes + tile - 1) / tile; }
 
-/* The lanes of the thread that ends last, where two threads share tiles of so many. */
-static int64_t lanes_of_last(int64_t lanes, int64_t tile)
-{
-    int64_t count = tiles_of(lanes, tile);
-    return count / 2 * tile + (count % 2 ? lanes - (count - 1) * tile : 0);
-}
-
 /* Tiles of so many lanes, or of fewer if two threads end sooner then; `most` of them, because each has its cost. */
 static int64_t even_tiles(int64_t lanes, int64_t tile, int64_t panel, int64_t most)
 {
     int64_t best = tile;
     for (int64_t smaller = tile - panel; smaller > 0 && tiles_of(lanes, smaller) <= most; smaller -= panel)
-        if (lanes_of_last(lanes, smaller) * 16 < lanes_of_last(lanes, best) * 15)
+        if (rlx_last_of_two(lanes, smaller) * 16 < rlx_last_of_two(lanes, best) * 15)
             best = smaller;
     return best;
 }
@@ -419,6 +411,13 @@ static int64_t lines_together(const rlx_tiling *t, int64_t rows)
     return most;
 }
 
+/* Are they one instruction? Each has a strip of its own then. */
+static bool are_together(const rlx_tiling *t, int64_t lines)
+{
+    return t->strip.turned && !t->strip.whole && !t->border.is && lines > 1 && rlx_is_strip_copied(t) &&
+           lines * t->strip.rows * t->strip.length <= NEAR_LINES;
+}
+
 /* Lines of the picture in a tile: of those whose sums are turned some, so that what is done with them has rows to go along, else those that
  * share a strip. The more, the less is copied, but threads share tiles, unless a picture or a group each is enough for them. */
 static int64_t lines_of_tile(const rlx_tiling *t, bool joint)
@@ -446,16 +445,6 @@ static bool are_short_lines(const rlx_tiling *t, bool joined)
            rows <= RLX_ROW_TILE && rows * t->strip.width * MOST_LINES <= NEAR_SUMS;
 }
 
-/* Columns of a tile that are packed for some tiles of rows, and stay in a second cache. */
-static int64_t columns_that_stay(const rlx_tiling *t, int64_t most)
-{
-    int64_t depth;
-    if (!rlx_int_literal(t->depth.extent, &depth) || depth < 1)
-        return t->column_tile;
-    const int64_t fit = NEAR_BYTES / depth & -RLX_COLUMN_PANEL;
-    return fit < t->column_tile ? t->column_tile : fit < most ? fit : most;
-}
-
 /* Bytes: products take so little time that what is done with their sums wants long strips. Where rows lie in place and columns in panels of a
  * constant, or rows are a constant and more than one tile, tiles are as low as those of AMX. Where all rows are one tile, as they may be, two
  * threads share the columns. */
@@ -471,8 +460,6 @@ static void choose_low_tiles(rlx_tiling *t)
     if (low)
         t->row_tile = RLX_LOW_ROWS;
     t->column_tile = (low && rows > RLX_LOW_ROWS) || half > RLX_LOW_COLUMNS ? RLX_LOW_COLUMNS : half < RLX_COLUMN_TILE ? RLX_COLUMN_TILE : half;
-    if (low && !there)
-        t->column_tile = columns_that_stay(t, t->column_tile);
 }
 
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
@@ -493,9 +480,7 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
                                       : even_columns(t);
     t->strip.lines = t->strip.down ? lines : 1;
     rlx_find_border(t, nest, &t->border);
-    if (t->strip.turned && !t->strip.whole && !t->border.is && lines > 1 && rlx_is_strip_copied(t) &&
-        lines * t->strip.rows * t->strip.length <= NEAR_LINES)
-        t->strip.together = lines;
+    t->strip.together = are_together(t, lines) ? lines : 0;
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;

@@ -26,6 +26,12 @@ bool rlx_is_at_most(const rlx_prim *extent, int64_t limit)
     return rlx_int_literal(extent, &v) && v <= limit;
 }
 
+int64_t rlx_last_of_two(int64_t all, int64_t part)
+{
+    const int64_t parts = (all + part - 1) / part;
+    return parts / 2 * part + (parts % 2 ? all - (parts - 1) * part : 0);
+}
+
 rlx_sched_loop rlx_sched_loop_new(rlx_context *ctx, const char *name, const rlx_prim *extent)
 {
     rlx_sched_loop l = { .extent = extent };

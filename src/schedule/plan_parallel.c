@@ -153,30 +153,32 @@ static bool match_product(const rlx_buffer_store *s, const rlx_prim **a, const r
     return fma || (product && sum->a->kind == RLX_NODE_BUFFER_LOAD);
 }
 
-static enum rlx_step find_var(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+static bool moves(const weighing *w, int loop, const rlx_prim *p) { return rlx_plan_mentions(w->ctx, p, w->loops[loop]); }
+
+/* What an operand loads, though it be made another type; NULL: it is something else. */
+static const rlx_buffer_load *load_of(const rlx_prim *operand)
 {
-    return n == user ? RLX_STEP_STOP : RLX_STEP_ON;
+    return rlx_as_buffer_load(operand->kind == RLX_NODE_CAST ? ((const rlx_unary *)operand)->a : operand);
 }
 
-static bool moves(const weighing *w, int loop, const rlx_node *n)
+static bool moves_sum(const weighing *w, int loop, const rlx_buffer_store *sum)
 {
-    rlx_walker walker = { .enter = find_var, .user = (void *)w->loops[loop], .terse = true };
-    return rlx_walk(&w->ctx->memory, n, &walker, NULL) == RLX_STEP_STOP;
+    bool does = false;
+    for (size_t k = 0; k < sum->num_indices && !does; k++)
+        does = moves(w, loop, sum->indices[k]);
+    return does;
 }
 
 /* Do places overlap, as those of windows do: an index of the load has loops of the result and loops that are summed over? */
 static bool is_window(const weighing *w, const rlx_buffer_store *sum, const rlx_prim *operand)
 {
-    const rlx_buffer_load *l = rlx_as_buffer_load(operand->kind == RLX_NODE_CAST ? ((const rlx_unary *)operand)->a : operand);
+    const rlx_buffer_load *l = load_of(operand);
     bool is = !l;
     for (size_t d = 0; !is && d < l->num_indices; d++) {
         bool result = false, summed = false;
-        for (int i = 0; i < w->num_loops && l->indices[d]->kind != RLX_NODE_PRIM_VAR; i++) {
-            bool stored = false;
-            for (size_t k = 0; k < sum->num_indices && !stored; k++)
-                stored = moves(w, i, sum->indices[k]);
-            *(stored ? &result : &summed) |= moves(w, i, l->indices[d]);
-        }
+        for (int i = 0; i < w->num_loops && l->indices[d]->kind != RLX_NODE_PRIM_VAR; i++)
+            if (moves(w, i, l->indices[d]))
+                *(moves_sum(w, i, sum) ? &result : &summed) = true;
         is = result && summed;
     }
     return is;
@@ -200,7 +202,7 @@ static const rlx_prim *fetches_of(const weighing *w, const rlx_buffer_store *sum
 
 static bool is_byte(const rlx_prim *operand)
 {
-    const rlx_buffer_load *l = operand->kind == RLX_NODE_CAST ? rlx_as_buffer_load(((const rlx_unary *)operand)->a) : NULL;
+    const rlx_buffer_load *l = operand->kind == RLX_NODE_CAST ? load_of(operand) : NULL;
     return l && rlx_dtype_bytes(rlx_as_buffer(l->buffer)->dtype) == 1;
 }
 

@@ -13,6 +13,8 @@ const rlx_prim *rlx_least(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b
 const rlx_prim *rlx_greatest(rlx_context *ctx, const rlx_prim *a, const rlx_prim *b);
 /* Is it a number that is no greater? */
 bool rlx_is_at_most(const rlx_prim *extent, int64_t limit);
+/* Of `all` units in parts of so many, those of the thread that ends last where two share the parts. */
+int64_t rlx_last_of_two(int64_t all, int64_t part);
 
 /* ---- loops that are put around a body, innermost first */
 typedef struct rlx_sched_loop {
