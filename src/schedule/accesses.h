@@ -24,8 +24,6 @@ bool rlx_is_temporary_of(const rlx_accesses *u, const rlx_stmt *seq, const rlx_n
 const rlx_stmt *rlx_rewrite_sequences(rlx_context *ctx, const rlx_stmt *body,
                                       const rlx_node *(*replace)(rlx_rewriter *r, const rlx_node *n));
 
-/* Of the statements of a sequence, by numbers from 1 on. */
-typedef struct rlx_order { rlx_ptrmap last_store, last_load; } rlx_order; /* memory -> number */
 bool rlx_note_access(rlx_order *o, const rlx_node *memory, bool loads, bool stores, uintptr_t at);
 /* All that is touched in s. False: out of memory. */
 bool rlx_note_statement(rlx_context *ctx, rlx_order *o, const rlx_stmt *s, uintptr_t at);

@@ -42,6 +42,7 @@ enum {
     NEAR_SUMS = 8192,       /* that stay near */
     NEAR_LINES = 12288,     /* elements of strips and of sums that do */
     WHOLE_VECTORS = 16,     /* elements that are turned back in whole vectors */
+    MOST_IN_FRONT = 1 << 18, /* elements of panels that wait while a loop runs */
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
 };
 
@@ -186,20 +187,50 @@ static int packable_param(const rlx_tiling *t, rlx_side *s)
     return known ? rlx_panel_param(t->params, b) : -1;
 }
 
+/* May panels of columns be filled in front of the loop that the nest is in? */
+static bool may_be_in_front(rlx_tiling *t)
+{
+    rlx_side *s = &t->column;
+    int64_t elements;
+    bool may = !t->dot && packable_param(t, s) < 0 && s->lanes.count <= 2 &&
+               rlx_int_literal(rlx_fold_mul(t->ctx, t->depth.extent, s->lanes.extent), &elements) && elements <= MOST_IN_FRONT;
+    for (int i = 0; i < (int)t->plan->count && may; i++)
+        may = !t->outer[i] || !rlx_tiling_coefficient(s->access, i);
+    return may && (t->in_front = rlx_loop_to_pass(t->ctx, t->params->in_front, s->access)) != NULL;
+}
+
+/* The first of the producers that are visible where panels of columns are filled: in front of a loop, that is those in front of loops
+ * around it, too, that go from one part of what is produced to another. */
+static size_t first_visible(const rlx_tiling *t)
+{
+    const rlx_in_front *f = t->column.in_front ? t->in_front : NULL;
+    if (!f)
+        return t->params->producers->first;
+    while (f->outer && rlx_plan_mentions(t->ctx, t->column.access->offset.base, f->outer->loop->loop_var))
+        f = f->outer;
+    return f->first_producer;
+}
+
 /* What computes the columns' panels instead of packing them: the sum has one depth, and no loop around it computes the
  * same again. */
 static rlx_producer *find_producer(rlx_tiling *t)
 {
     const rlx_plan_access *a = t->column.access;
-    rlx_producer *p = t->depth.count == 1 && t->column.lanes.count == 1
-                          ? rlx_find_producer(t->params->producers, a->buffer)
-                          : NULL;
+    rlx_producers *all = t->params->producers;
+    const size_t first = all->first;
+    all->first = first_visible(t);
+    rlx_producer *p = t->depth.count == 1 && t->column.lanes.count == 1 ? rlx_find_producer(all, a->buffer) : NULL;
+    all->first = first;
+    int64_t steps = RLX_DEPTH_TILE;
     int d = p && !p->refused ? rlx_loop_dimension(t, a, t->depth.at[0]) : -1;
+    if (t->column.in_front) /* all of them are one tile */
+        (void)rlx_int_literal(t->depth.extent, &steps);
     for (int i = 0; i < (int)t->plan->count; i++)
         if (t->outer[i] && !rlx_is_int_value(rlx_tiling_extent(t, i), 1) && !rlx_tiling_coefficient(a, i))
             d = -1;
     if (d < 0 || rlx_loop_dimension(t, a, t->column.lanes.at[0]) < 0 ||
-        !(t->depth_tile = rlx_producer_tile(t->ctx, p, (size_t)d, t->depth.extent, RLX_DEPTH_TILE)))
+        !(t->depth_tile = rlx_producer_tile(t->ctx, p, (size_t)d, t->depth.extent, steps)) ||
+        (t->column.in_front && t->depth_tile != steps))
         return NULL;
     return p;
 }
@@ -268,6 +299,8 @@ static bool choose_packing(rlx_tiling *t, bool *few)
     t->column.param = small && *few ? -1 : packable_param(t, &t->column);
     *few = *few && t->column.param < 0;
     small |= rlx_is_at_most(t->depth.extent, SHALLOW) || is_narrow(t);
+    t->column.in_front &= t->column.param < 0 && !(*few && !t->column.producer && is_narrow(t));
+    *few = *few && !t->column.in_front;
     if (t->column.param < 0 && !t->column.producer && !t->dot &&
         rlx_is_int_value(t->row.lanes.extent, 1))
         return false;
@@ -379,7 +412,7 @@ static bool has_outer(const rlx_tiling *t)
 static int64_t even_columns(const rlx_tiling *t)
 {
     const int64_t tile = t->column_tile;
-    const bool own = t->column.packed && t->column.param < 0 && !t->column.producer &&
+    const bool own = t->column.packed && !rlx_has_all_panels(&t->column) && !t->column.producer &&
                      (t->row.param >= 0 || !t->row.packed) && !has_outer(t);
     int64_t lanes, count;
     if (!rlx_int_literal(t->column.lanes.extent, &lanes))
@@ -515,6 +548,7 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     t->column_tile = RLX_COLUMN_TILE;
     if (!choose_sides(t) || !collect_depth(t) || !is_schedulable(t))
         return &nest->node;
+    t->column.in_front = may_be_in_front(t);
     t->column.producer = packable_param(t, &t->row) < 0 ? find_producer(t) : NULL;
     if (!t->column.producer && choose_dot(t)) {
         t->dot = true;
@@ -531,7 +565,8 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
         t->column.packed = false;
     else if (rlx_choose_row_strips(t))
         t->row.packed = false;
-    if (t->strip.width || (!t->dot && t->row.param >= 0 && rlx_is_at_most(t->column.lanes.extent, RLX_COLUMN_PANEL)))
+    t->column.in_front &= t->column.packed;
+    if (t->strip.width || (t->column.in_front && !t->column.producer) || (!t->dot && t->row.param >= 0 && rlx_is_at_most(t->column.lanes.extent, RLX_COLUMN_PANEL)))
         t->depth_tile = RLX_SINGLE_DEPTH;
     if (!find_views(t))
         return NULL;

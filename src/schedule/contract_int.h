@@ -24,6 +24,7 @@ typedef struct rlx_side {
     bool packed;
     bool one_each;                   /* panels have one lane each: rows whose steps lie side by side, as AMX reads them */
     int param;                       /* the parameter whose place panels take; -1: none */
+    bool in_front;                   /* panels are filled in front of a loop around the nest */
     bool around[RLX_MOST_AROUND];    /* loops around the nest that change its panels then */
     rlx_producer *producer;          /* what computes the panels; NULL: they are packed */
     const rlx_prim *first;           /* panel of the tile, where they do */
@@ -70,6 +71,7 @@ typedef struct rlx_tiling {
     const rlx_buffer *acc_buffer;
     const rlx_prim *start;           /* what C begins with in each tile; NULL: it is there */
     rlx_side row, column;
+    rlx_in_front *in_front;          /* the loop that panels of columns are filled in front of, where they are */
     rlx_digits depth;
     rlx_strip strip;                 /* in place of panels of columns */
     rlx_border border;               /* of the picture that strips are of */
@@ -92,6 +94,9 @@ RLX_INLINE rlx_dtype rlx_panel_dtype(const rlx_tiling *t, const rlx_side *s)
 {
     return rlx_as_buffer(t->dot ? s->access->buffer : t->acc->buffer)->dtype;
 }
+
+/* Has it panels of all lanes and steps, which are there before the nest? */
+RLX_INLINE bool rlx_has_all_panels(const rlx_side *s) { return s->param >= 0 || s->in_front; }
 
 /* Are its panels filled, each time, from a view in which its lanes are one? Two digits are no matter. */
 RLX_INLINE bool rlx_packs_view(const rlx_side *s) { return s->lanes.count > 2 && s->param < 0; }

@@ -262,9 +262,9 @@ static const rlx_prim *read(const rlx_tiling *t, const rlx_side *s, const depth_
     const rlx_dtype dtype = t->acc_buffer->dtype;
     if (s->one_each)
         panel = add(t, lanes->begin, lane), lane = number(t, 0);
-    else if (s->panel && s->param >= 0)
+    else if (s->panel && rlx_has_all_panels(s))
         panel = add(t, s->first, panel);
-    if (s->panel && s->param >= 0)
+    if (s->panel && rlx_has_all_panels(s))
         k = add(t, d->before, k);
     if (s->panel)
         return rlx_fold_cast(t->ctx, dtype,
@@ -381,8 +381,9 @@ static const rlx_buffer *new_panel(const rlx_tiling *t, const rlx_side *s, const
     return text ? rlx_buffer_new(t->ctx, text, rlx_panel_dtype(t, s), shape, t->dot ? 4 : 3, NULL, t->place) : NULL;
 }
 
-/* Panels of all lanes in place of a parameter, and the function that fills them. False: out of memory. */
-static bool take_param(rlx_tiling *t, rlx_side *s, const char *name, int64_t width)
+/* Panels of all lanes, in place of a parameter with the function that fills them, or filled in front of a loop. False: out of memory, or the
+ * producer is refused. */
+static bool make_all_panels(rlx_tiling *t, rlx_side *s, const char *name, int64_t width)
 {
     rlx_context *ctx = t->ctx;
     const rlx_prim *shape[RLX_TIR_MAX_DIMS], *one = number(t, 1);
@@ -410,6 +411,8 @@ static bool take_param(rlx_tiling *t, rlx_side *s, const char *name, int64_t wid
     const rlx_stmt *body = pack(t, s, &d, &lanes, width);
     for (size_t i = num_loops; i-- > 0;)
         body = rlx_sched_wrap(ctx, &loops[i], body, t->place);
+    if (s->in_front)
+        return rlx_put_in_front(ctx, t->in_front, s->panel, rlx_with_produced(ctx, s->producer, body, t->place));
     return body && rlx_take_panels(ctx, t->params, s->param, s->panel, body);
 }
 
@@ -612,9 +615,9 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
         d.loop.extent = rlx_greatest(t->ctx, d.loop.extent, number(t, 1));
     t->row.one_each = t->dot && t->row.param >= 0;
     const int64_t row_panel = t->row.one_each ? 1 : t->strip.turned ? RLX_COLUMN_PANEL : RLX_ROW_PANEL;
-    if (t->row.param >= 0 && !take_param(t, &t->row, t->strip.turned ? "lanes" : "rows", row_panel))
+    if (t->row.param >= 0 && !make_all_panels(t, &t->row, t->strip.turned ? "lanes" : "rows", row_panel))
         return NULL;
-    if (t->column.param >= 0 && !take_param(t, &t->column, "columns", RLX_COLUMN_PANEL))
+    if (rlx_has_all_panels(&t->column) && !make_all_panels(t, &t->column, "columns", RLX_COLUMN_PANEL))
         return NULL;
     if (t->row.packed) {
         if (!t->row.panel)
@@ -623,7 +626,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     }
     columns = whole_side(t, t->column.lanes.extent);
     /* where all rows are one tile, each panel of columns is used once, while it is near */
-    t->one_by_one = t->column.packed && t->column.param < 0 && !t->column.producer && !by_rows &&
+    t->one_by_one = t->column.packed && !rlx_has_all_panels(&t->column) && !t->column.producer && !by_rows &&
                     rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE);
     t->row.first = mul(t, rows.loop.var, number(t, packed_rows / row_panel));
     if (t->column.packed && !t->column.panel)
@@ -632,7 +635,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     const bool lines = t->strip.width && !t->strip.of_rows && !t->strip.turned && !t->strip.joint; /* are what is computed at a time */
     /* Panels that are there need no tiles where all rows are one; what is read in place does not either. */
     if (t->epilogue || t->strip.width ||
-        (t->column.packed && (t->column.param < 0 || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
+        (t->column.packed && (!rlx_has_all_panels(&t->column) || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
         columns = tile_lanes(t, "jo", zero, t->column.lanes.extent, lines ? t->strip.lines * t->column_tile : t->column_tile);
     t->column.first = mul(t, columns.loop.var, number(t, t->column_tile / RLX_COLUMN_PANEL));
     if (t->strip.width && rlx_is_strip_copied(t) && !(t->strip.buffer = rlx_strip_buffer(t)))
@@ -650,7 +653,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     const lane_tile *loops[2] = { by_rows ? &rows : &columns, by_rows ? &columns : &rows };
     for (int i = 0; i < 2; i++) {
         const int64_t width = sides[i] == &t->row ? RLX_ROW_PANEL : RLX_COLUMN_PANEL;
-        if (sides[i]->panel && sides[i]->param < 0 && !(t->one_by_one && sides[i] == &t->column))
+        if (sides[i]->panel && !rlx_has_all_panels(sides[i]) && !(t->one_by_one && sides[i] == &t->column))
             body = with_panels(t, sides[i], both(t, pack(t, sides[i], &d, loops[i], width), body));
         body = rlx_sched_wrap(ctx, &loops[i]->loop, body, t->place);
     }

@@ -21,11 +21,15 @@
 enum {
     MOST_JOINED = 64,        /* statements that are moved into one loop */
     TILE = 16384,            /* elements of a tile, about */
-    FEW = 1024               /* elements of an iteration that is not worth it */
+    FEW = 1024,              /* elements of an iteration that is not worth it */
+    MOST_BETWEEN = 64,       /* slots that are looked through */
+    MOST_OPERAND = 1 << 17,  /* elements of an operand that all rows of a product share, and each tile of them reads again */
+    LEAST_HANDED = 1 << 17   /* elements of what a product and the rows hand each other */
 };
 
-/* nest: loops around one statement that may be cut; rows: NULL, or it is those. stmt NULL: it is elsewhere now. */
-typedef struct slot { const rlx_stmt *stmt; const rlx_for_stmt *nest; bool sums; rlx_rows *rows; } slot;
+/* nest: loops around one statement that may be cut; rows: NULL, or it is those. stmt NULL: it is elsewhere now. before: the slot + 1 that stored
+ * to the same memory. */
+typedef struct slot { const rlx_stmt *stmt; const rlx_for_stmt *nest; bool sums, multiplies; rlx_rows *rows; uintptr_t before; } slot;
 
 typedef struct joining {
     rlx_context *ctx;
@@ -50,14 +54,46 @@ static bool agree(rlx_context *ctx, const rlx_rows *a, const rlx_rows *b)
     return true;
 }
 
-static bool may_move(const joining *x, const rlx_rows *r, uintptr_t from)
+static bool may_pass(const rlx_order *order, const rlx_rows *r, uintptr_t from)
 {
     bool may = true;
     for (size_t i = 0; i < r->boxes.len && may; i++) {
         const rlx_box *b = &r->boxes.data[i];
-        may = rlx_may_pass(&x->order, b->buffer->data, b->stores, from);
+        may = rlx_may_pass(order, b->buffer->data, b->stores, from);
     }
     return may;
+}
+
+static bool note_boxes(rlx_order *order, const rlx_rows *r, size_t at)
+{
+    bool ok = true;
+    for (size_t i = 0; i < r->boxes.len && ok; i++) {
+        const rlx_box *b = &r->boxes.data[i];
+        ok = rlx_note_access(order, b->buffer->data, b->loads, b->stores, at + 1);
+    }
+    return ok;
+}
+
+/* May r change places with all that stands between two slots now? x->order knows where statements stood before they were joined. */
+static bool may_cross(const joining *x, const rlx_rows *r, size_t early, size_t late)
+{
+    rlx_order between;
+    bool ok = late - early <= MOST_BETWEEN;
+    rlx_ptrmap_init(&between.last_load, &x->ctx->memory);
+    rlx_ptrmap_init(&between.last_store, &x->ctx->memory);
+    for (size_t i = early + 1; i < late && ok; i++) {
+        const slot *s = &x->slots[i];
+        ok = s->rows ? note_boxes(&between, s->rows, i) : !s->stmt || rlx_note_statement(x->ctx, &between, s->stmt, i + 1);
+    }
+    ok = ok && may_pass(&between, r, 0);
+    rlx_ptrmap_free(&between.last_load);
+    rlx_ptrmap_free(&between.last_store);
+    return ok;
+}
+
+static bool may_move(const joining *x, const rlx_rows *r, size_t early, size_t late)
+{
+    return may_pass(&x->order, r, early + 1) || may_cross(x, r, early, late);
 }
 
 /* The first statement of a that has to stay behind b. What only fills memory goes there, next to the sum that it is for. */
@@ -116,6 +152,29 @@ static bool is_large(const rlx_rows *r)
     return false;
 }
 
+static int64_t elements_of(const rlx_prim *const *extents, size_t count)
+{
+    int64_t all = 1;
+    for (size_t d = 0; d < count; d++)
+        if (!rlx_mul_i64(all, rlx_plan_likely_size(extents[d]), &all))
+            return INT64_MAX;
+    return all;
+}
+
+/* Is it worth it that a product b joins rows? If what they hand each other leaves the cache, and few elements of each operand are read in an
+ * iteration. */
+static bool is_gain(const rlx_rows *rows, const rlx_rows *b)
+{
+    bool handed = false, are_few = true;
+    for (size_t i = 0; i < b->boxes.len && are_few; i++) {
+        const rlx_box *box = &b->boxes.data[i], *other = rlx_find_box(rows, box->buffer->data);
+        const size_t n = box->buffer->num_shape;
+        handed |= other && (other->stores || box->stores) && elements_of(box->buffer->shape, n) >= LEAST_HANDED;
+        are_few = !box->mixed && elements_of(box->extent, n) <= MOST_OPERAND;
+    }
+    return handed && are_few;
+}
+
 /* Slot `other` becomes part of the rows of slot `at`, if it may: the earlier one moves down, or the later one up. *joined: it
  * did, and where the rows are now. */
 static bool join_slots(joining *x, size_t at, size_t other, size_t *joined)
@@ -131,9 +190,9 @@ static bool join_slots(joining *x, size_t at, size_t other, size_t *joined)
     rlx_rows_init(ctx, &b);
     b.place = to->rows->place;
     ok = from->rows ? rlx_rows_of_rows(ctx, to->rows, from->rows, &b, &is) : rlx_rows_of_nest(ctx, to->rows, from->nest, &b, &is);
-    is = ok && is && agree(ctx, to->rows, &b);
-    bool sinks = is && may_move(x, in_front ? &b : to->rows, early + 1);
-    if (is && (sinks || may_move(x, in_front ? to->rows : &b, early + 1))) {
+    is = ok && is && agree(ctx, to->rows, &b) && (!from->multiplies || is_gain(to->rows, &b));
+    bool sinks = is && may_move(x, in_front ? &b : to->rows, early, late);
+    if (is && (sinks || may_move(x, in_front ? to->rows : &b, early, late))) {
         ok = join(ctx, to->rows, &b, in_front);
         rlx_rows *all = to->rows;
         *joined = sinks ? late : early;
@@ -150,12 +209,9 @@ static bool join_slots(joining *x, size_t at, size_t other, size_t *joined)
 static bool note_rows(joining *x, size_t at)
 {
     const rlx_rows *r = x->slots[at].rows;
-    bool ok = true;
-    for (size_t i = 0; i < r->boxes.len && ok; i++) {
-        const rlx_box *b = &r->boxes.data[i];
-        ok = rlx_note_access(&x->order, b->buffer->data, b->loads, b->stores, at + 1) &&
-             (!b->stores || rlx_ptrmap_put(&x->storer, b->buffer->data, at + 1));
-    }
+    bool ok = note_boxes(&x->order, r, at);
+    for (size_t i = 0; i < r->boxes.len && ok; i++)
+        ok = !r->boxes.data[i].stores || rlx_ptrmap_put(&x->storer, r->boxes.data[i].buffer->data, at + 1);
     return ok;
 }
 
@@ -167,7 +223,8 @@ static bool join_producers(joining *x, size_t *at)
         size_t from = rlx_number_in(&x->storer, memory), joined;
         if (!from-- || from >= *at || (!x->slots[from].rows && !x->slots[from].nest))
             continue;
-        if (!join_slots(x, *at, from, &joined))
+        const uintptr_t before = x->slots[from].before;
+        if (!join_slots(x, *at, from, &joined) || (joined != SIZE_MAX && !rlx_ptrmap_put(&x->storer, memory, before)))
             return false;
         if (joined != SIZE_MAX) {
             *at = joined;
@@ -334,13 +391,14 @@ static bool tile_sum(joining *x, size_t *at)
 /* ---- a sequence ----------------------------------------------------------------------------- */
 
 /* Nests that may be cut: of one instruction, or strips. */
-static bool may_be_cut(rlx_context *ctx, const rlx_for_stmt *nest, bool *sums)
+static bool may_be_cut(rlx_context *ctx, const rlx_for_stmt *nest, slot *s)
 {
     rlx_nest_plan plan;
     bool may = rlx_plan_nest(ctx, &rlx_plan_everywhere, nest, &plan) && plan.body->kind != RLX_NODE_FOR;
-    *sums = plan.form == RLX_PLAN_PARTIAL || plan.form == RLX_PLAN_FUSED;
+    s->sums = plan.form == RLX_PLAN_PARTIAL || plan.form == RLX_PLAN_FUSED;
+    s->multiplies = plan.form == RLX_PLAN_FUSED && plan.fused.contract;
     may = may && (plan.form == RLX_PLAN_STRIP || plan.form == RLX_PLAN_COPY || plan.form == RLX_PLAN_MAP ||
-                  plan.form == RLX_PLAN_NORMALIZE || (*sums && !plan.fused.contract));
+                  plan.form == RLX_PLAN_NORMALIZE || s->sums);
     rlx_nest_plan_free(ctx, &plan);
     return may;
 }
@@ -350,8 +408,10 @@ static bool note_nest(joining *x, const rlx_rows *touched, size_t at)
 {
     bool ok = rlx_note_statement(x->ctx, &x->order, x->slots[at].stmt, at + 1);
     for (size_t i = 0; i < touched->boxes.len && ok; i++)
-        if (touched->boxes.data[i].stores)
+        if (touched->boxes.data[i].stores) {
+            x->slots[at].before = rlx_number_in(&x->storer, touched->boxes.data[i].buffer->data);
             ok = rlx_ptrmap_put(&x->storer, touched->boxes.data[i].buffer->data, at + 1);
+        }
     return ok;
 }
 
@@ -388,7 +448,7 @@ static bool fill_slot(joining *x, rlx_rewriter *w, size_t i)
     bool is = false;
     if (!s->stmt)
         return false;
-    if (nest && may_be_cut(ctx, nest, &s->sums)) {
+    if (nest && may_be_cut(ctx, nest, s)) {
         s->nest = nest;
         return place_nest(x, i);
     }

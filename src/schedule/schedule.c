@@ -1,31 +1,39 @@
 /* schedule.c: a PrimFunc nest by nest. */
 #include "schedule/accesses.h"
 
-/* What is inside of a loop: what is produced in front of it would be produced again each time round. */
+static const rlx_stmt *with_loop_body(rlx_context *ctx, const rlx_for_stmt *loop, const rlx_stmt *body)
+{
+    rlx_for_stmt *s = body && body != loop->body ? rlx_node_new(ctx, RLX_NODE_FOR) : NULL;
+    if (!s)
+        return body == loop->body ? &loop->node : NULL;
+    rlx_node head = s->node;
+    *s = *loop;
+    s->node = head;
+    s->body = body;
+    return &s->node;
+}
+
+/* What is inside of a loop: what is produced in front of it would be produced again each time round, but for panels that are filled there. */
 static const rlx_stmt *schedule_inside(rlx_rewriter *r, const rlx_for_stmt *loop)
 {
     rlx_panel_params *params = r->user;
     rlx_producers *all = params->producers;
     const size_t first = all->first;
     const int around = params->num_around, more = !rlx_is_int_value(loop->extent, 1);
+    rlx_in_front own, *outer = params->in_front;
+    rlx_in_front_init(r->ctx, &own, outer, loop, first);
     all->first = all->count;
     params->inside += more;
+    params->in_front = more ? &own : outer;
     if (around < RLX_MOST_AROUND && rlx_is_int_value(loop->min, 0) && loop->extent->kind == RLX_NODE_INT_IMM)
         params->around[params->num_around++] = (rlx_sched_loop){ loop->loop_var, loop->extent };
-    const rlx_stmt *body = rlx_rewrite(r, loop->body);
+    const rlx_stmt *body = rlx_rewrite(r, loop->body), *now = rlx_with_all_in_front(r->ctx, &own, with_loop_body(r->ctx, loop, body));
     all->first = first;
     params->num_around = around;
     params->inside -= more;
-    if (!body || body == loop->body)
-        return body ? &loop->node : NULL;
-    rlx_for_stmt *s = rlx_node_new(r->ctx, RLX_NODE_FOR);
-    if (!s)
-        return NULL;
-    rlx_node head = s->node;
-    *s = *loop;
-    s->node = head;
-    s->body = body;
-    return &s->node;
+    params->in_front = outer;
+    rlx_in_front_free(r->ctx, &own);
+    return now;
 }
 
 /* A nest with the one in front of it, which may give it its first values, and those behind it. *took: the one in front is part of
@@ -111,6 +119,8 @@ static const rlx_node *replace(rlx_rewriter *r, const rlx_node *n)
     const rlx_for_stmt *nest = rlx_as_for_stmt(n);
     rlx_after none = { .count = 0 };
     ((rlx_panel_params *)r->user)->num_before = 0;
+    if (n->kind == RLX_NODE_IF_THEN_ELSE)
+        ((rlx_panel_params *)r->user)->in_front = NULL; /* for what is inside, and, which is no matter, behind it in the loop */
     const rlx_stmt *now = seq    ? schedule_sequence(r, seq)
                           : nest ? rlx_schedule_contraction(r->ctx, r->user, NULL, nest, &none)
                                  : n;

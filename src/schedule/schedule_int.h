@@ -129,6 +129,29 @@ const rlx_stmt *rlx_produce_panels(rlx_context *ctx, rlx_producer *p, const rlx_
 const rlx_stmt *rlx_with_produced(rlx_context *ctx, const rlx_producer *p, const rlx_stmt *body,
                                   rlx_place place);
 
+/* Of the statements of a sequence, by numbers from 1 on. */
+typedef struct rlx_order { rlx_ptrmap last_store, last_load; } rlx_order; /* memory -> number */
+
+/* ---- panels that are filled in front of a loop: in_front.c */
+typedef struct rlx_in_front {
+    struct rlx_in_front *outer;      /* of the next such loop around; NULL: none */
+    const rlx_for_stmt *loop;        /* that the statements at hand are in, and come to in each iteration */
+    size_t first_producer;           /* that is visible in front of it */
+    bool is_read;                    /* the next two are known */
+    rlx_ptrmap bound;                /* variables and buffers of the loop, which mean nothing in front of it */
+    rlx_order order;
+    rlx_ptrs panels, fills;          /* buffers, and the statement that fills each */
+} rlx_in_front;
+void rlx_in_front_init(rlx_context *ctx, rlx_in_front *f, rlx_in_front *outer, const rlx_for_stmt *loop, size_t first_producer);
+void rlx_in_front_free(rlx_context *ctx, rlx_in_front *f);
+/* The outermost of the loops around (`innermost` and those that it is in; NULL: there is none) in all of whose iterations the access of a nest
+ * reads the same. NULL: none, or out of memory. */
+rlx_in_front *rlx_loop_to_pass(rlx_context *ctx, rlx_in_front *innermost, const rlx_plan_access *a);
+/* False: out of memory; or there is no fill. */
+bool rlx_put_in_front(rlx_context *ctx, rlx_in_front *f, const rlx_buffer *panel, const rlx_stmt *fill);
+/* What has become of the loop, behind all that was put there. NULL: out of memory, or it is. */
+const rlx_stmt *rlx_with_all_in_front(rlx_context *ctx, const rlx_in_front *f, const rlx_stmt *loop);
+
 /* ---- parameters that may come as panels */
 enum { RLX_MOST_AROUND = 4 };
 typedef struct rlx_panel_params {
@@ -139,6 +162,7 @@ typedef struct rlx_panel_params {
     rlx_producers *producers;
     rlx_sched_loop around[RLX_MOST_AROUND]; /* loops from 0 to a number that the statements at hand are in, outermost first */
     int num_around;
+    rlx_in_front *in_front;          /* of the innermost loop around that runs more than once; NULL: there is none, or what is at hand is done sometimes only */
     int inside;                      /* of so many loops of any size, which threads may share */
     const rlx_stmt *const *before;   /* statements in front of the one at hand */
     size_t num_before;

@@ -18,6 +18,7 @@ static const struct { uint8_t level; const char *pass; } build_passes[] = {
     { 2, "combine_split_matmul" },
     { 1, "fold_constant" },
     { 1, "dead_code_elimination" },
+    { 2, "fuse_attention" },
     { 0, "legalize_ops" },
     { 2, "annotate_tir_op_pattern" },
     { 2, "fuse_ops" },

@@ -17,49 +17,22 @@ relax_ffi.under_sanitizer()
 
 import numpy as np
 
+from all_ways import Program, check as check_all_ways
 from cli_test import LONG, Suite, seeds
-from relax_run import instruction_sets
 
 s = Suite()
-SETS = instruction_sets()
-TEXT = """from tvm.script import ir as I
-from tvm.script import relax as R
-
-@I.ir_module
-class M:
-    @R.function
-    def main({params}) -> R.Tensor:
-        R.func_attr({{"num_input": {inputs}}})
-        with R.dataflow():
-{lines}
-            R.output({last})
-        return {last}
-"""
 
 
-class Program:
+class Windows(Program):
     """A convolution over 1, 2 or 3 axes, and up to three operators behind it."""
 
     def __init__(self, seed):
-        self.pick, self.rng = random.Random(seed), np.random.default_rng(seed)
-        self.lines, self.inputs, self.weights = [], {}, {}
-        self.last, self.value, self.size = "x", None, 1.0     # size: of the largest number so far, which roundings are small beside
+        super().__init__(np.random.default_rng(seed))
+        self.pick = random.Random(seed)
         n = self.pick.choice([1, 2, 2, 2, 2, 3])
         self.convolve(n)
         for kind in self.pick.sample(["bias", "norm", "add", "relu", "gelu", "silu", "clip"], self.pick.randrange(4)):
             getattr(self, kind)(n)
-
-    def draw(self, *shape):
-        return self.rng.standard_normal(shape).astype(np.float32)
-
-    def weight(self, values):
-        self.weights[f"w{len(self.weights)}"] = values
-        return f"w{len(self.weights) - 1}"
-
-    def emit(self, call, value):
-        self.lines.append(f"v{len(self.lines)} = {call}")
-        self.last, self.value = f"v{len(self.lines) - 1}", value
-        self.size = max(self.size, np.max(np.abs(value), initial=0))
 
     def convolve(self, n):
         pick = self.pick
@@ -121,39 +94,13 @@ class Program:
     def gelu(self, n):
         self.emit(f"R.nn.gelu({self.last})", self.value * 0.5 * (1 + np.vectorize(erf)(self.value / np.sqrt(2))))
 
-    def text(self):
-        tensors = ", ".join(f'{k}: R.Tensor({v.shape}, "float32")' for k, v in {**self.inputs, **self.weights}.items())
-        return TEXT.format(params=tensors, inputs=len(self.inputs), lines="\n".join(" " * 12 + line for line in self.lines), last=self.last)
-
-
-def result(level, how):
-    rc, out, err = s.run("build", s.path("m.py"), "--params", s.path("w.npz"), "-o", s.path("m.rlx"), "--opt", str(level))
-    if rc:
-        return err or out
-    inputs = [x for name in how["inputs"] for x in ("--input", f"{s.path('in.npz')}:{name}")]
-    rc, out, err = s.run("run", s.path("m.rlx"), *inputs, "--output", s.path("out"), "--threads", str(how.get("threads", 1)),
-                         *(("--instruction-set", how["set"]) if "set" in how else ()))
-    return err or out if rc else np.load(os.path.join(s.path("out"), "0.npy"))
-
 
 def check(seed):
-    p = Program(seed)
-    text, known = p.text(), None
-    s.write("m.py", text)
-    np.savez(s.path("w.npz"), **p.weights)
-    np.savez(s.path("in.npz"), **p.inputs)
-    for way, level, how in [("level 0", 0, {}), ("level 2", 2, {}), ("two threads", 2, {"threads": 2})] + [(name, 2, {"set": name}) for name in SETS]:
-        got, what = result(level, {**how, "inputs": p.inputs}), f"program {seed}, {way}"
-        if not s.check(f"{what}: runs", isinstance(got, np.ndarray) and got.shape == p.value.shape, f"{str(got)[:400]}\n{text}"):
-            return True
-        off = np.max(np.abs(got - p.value), initial=0) / p.size
-        s.check(f"{what}: near numpy", off < 1e-5, f"off by {off}\n{text}")
-        known = got if known is None else known
-        s.check(f"{what}: the same bits", got.tobytes() == known.tobytes(), text)
+    check_all_ways(s, Windows(seed), f"program {seed}")
     return True
 
 
 if __name__ == "__main__":
     numbers = seeds("WINDOWS", 2000 if LONG else 60)
-    s.each("WINDOWS", numbers, check, (lambda seed: print(Program(seed).text())) if len(numbers) == 1 else None)
+    s.each("WINDOWS", numbers, check, (lambda seed: print(Windows(seed).text())) if len(numbers) == 1 else None)
     s.done()

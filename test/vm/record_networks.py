@@ -1,5 +1,5 @@
 """Networks whose weights are constants, which only the tool makes of them: those of check_packed_windows.py and of check_int8_networks.py in
-test/cli, and products, for RELAX_TAPE. WINDOWS_COUNT and INT8_COUNT say how many."""
+test/cli, attention (check_attention.py there) and products, for RELAX_TAPE. WINDOWS_COUNT, ATTENTION_COUNT and INT8_COUNT say how many."""
 import os
 import sys
 
@@ -8,6 +8,7 @@ sys.path += [os.path.join(TEST, "ffi"), os.path.join(TEST, "cli")]
 
 import numpy as np
 
+import check_attention
 import check_int8_networks
 import check_packed_windows
 import relax_run
@@ -24,10 +25,10 @@ def record(what, path, inputs, *options):
         relax_run.Executable(out.value).call("main", inputs)
 
 
-for seed in seeds("WINDOWS", 30):
-    program = check_packed_windows.Program(seed)
+programs = [(f"windows {n}", check_packed_windows.Windows(n)) for n in seeds("WINDOWS", 30)]
+for what, program in programs + [(f"attention {n}", check_attention.Attention(n)) for n in seeds("ATTENTION", 10)]:
     np.savez(s.path("w.npz"), **program.weights)
-    record(f"windows {seed}", s.write("m.py", program.text()), list(program.inputs.values()), "--params", s.path("w.npz"))
+    record(what, s.write("m.py", program.text()), list(program.inputs.values()), "--params", s.path("w.npz"))
 for seed in seeds("INT8", 15):
     network = check_int8_networks.Network(seed)
     record(f"int8 {seed}", s.write("m.onnx", network.file()), [network.x])
