@@ -187,16 +187,32 @@ static int packable_param(const rlx_tiling *t, rlx_side *s)
     return known ? rlx_panel_param(t->params, b) : -1;
 }
 
-/* May panels of columns be filled in front of the loop that the nest is in? */
+/* Is an index surely in range, wherever the loops around the nest are? */
+static bool surely_fits(const rlx_tiling *t, const rlx_prim *index, const rlx_prim *size)
+{
+    for (const rlx_in_front *f = t->params->in_front; f; f = f->outer)
+        if (index == f->loop->loop_var)
+            return rlx_is_int_value(f->loop->min, 0) &&
+                   rlx_prove_equal(t->ctx, NULL, rlx_fold_cast(t->ctx, RELAX_INT64, f->loop->extent), size) == RLX_EQUAL;
+    return rlx_index_fits(t, index, size);
+}
+
+/* May panels of columns be filled in front of the loop that the nest is in? Where sizes are not known they are as large as what they are
+ * filled from, and the loop may run no time, so that has to be there. */
 static bool may_be_in_front(rlx_tiling *t)
 {
     rlx_side *s = &t->column;
+    const rlx_buffer *b = rlx_as_buffer(s->access->buffer);
     int64_t elements;
-    bool may = !t->dot && packable_param(t, s) < 0 && s->lanes.count <= 2 &&
-               rlx_int_literal(rlx_fold_mul(t->ctx, t->depth.extent, s->lanes.extent), &elements) && elements <= MOST_IN_FRONT;
+    const rlx_prim *all = rlx_fold_mul(t->ctx, t->depth.extent, s->lanes.extent);
+    const bool known = rlx_int_literal(all, &elements);
+    bool may = !t->dot && packable_param(t, s) < 0 && s->lanes.count <= 2 && (!known || elements <= MOST_IN_FRONT), fits = true;
     for (int i = 0; i < (int)t->plan->count && may; i++)
         may = !t->outer[i] || !rlx_tiling_coefficient(s->access, i);
-    return may && (t->in_front = rlx_loop_to_pass(t->ctx, t->params->in_front, s->access)) != NULL;
+    for (size_t d = 0; d < s->access->num_indices && may && fits; d++)
+        fits = surely_fits(t, s->access->indices[d], rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d]));
+    may &= known || fits;
+    return may && (t->in_front = rlx_loop_to_pass(t->ctx, t->params->in_front, s->access, all, fits)) != NULL;
 }
 
 /* The first of the producers that are visible where panels of columns are filled: in front of a loop, that is those in front of loops

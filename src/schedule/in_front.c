@@ -5,7 +5,7 @@
  *             S[i, j] += Q[t * 32 + i, k] * K[j, k]          for i < 32, j, k:
  *                                                                S[i, j] += Q[t * 32 + i, k] * P[j // 32, k, j % 32]
  *
- * The loop runs at least once and the sum each time, so nothing is read that was not read before.
+ * The loop runs at least once and the sum each time, so nothing is read that was not read before; or what is read is surely there.
  */
 #include "schedule/accesses.h"
 
@@ -54,17 +54,18 @@ void rlx_in_front_free(rlx_context *ctx, rlx_in_front *f)
     rlx_vec_free(&ctx->memory, &f->fills);
 }
 
-static bool is_same_each_time(rlx_context *ctx, rlx_in_front *f, const rlx_plan_access *a)
+static bool is_same_each_time(rlx_context *ctx, rlx_in_front *f, const rlx_plan_access *a, const rlx_prim *count, bool fits)
 {
-    int64_t times;
-    return rlx_int_literal(f->loop->extent, &times) && times > 1 && read_loop(ctx, f) && !ctx->diags.out_of_memory && a->affine && !rlx_plan_hangs_on(ctx, a->offset.base, &f->bound) && !rlx_ptrmap_has(&f->bound, a->buffer) &&
-           rlx_may_pass(&f->order, rlx_plan_memory(a->buffer), false, 0);
+    int64_t times = 2;
+    return (rlx_int_literal(f->loop->extent, &times) || fits) && times > 1 && read_loop(ctx, f) && !ctx->diags.out_of_memory && a->affine &&
+           !rlx_plan_hangs_on(ctx, a->offset.base, &f->bound) && !rlx_plan_hangs_on(ctx, count, &f->bound) &&
+           !rlx_ptrmap_has(&f->bound, a->buffer) && rlx_may_pass(&f->order, rlx_plan_memory(a->buffer), false, 0);
 }
 
-rlx_in_front *rlx_loop_to_pass(rlx_context *ctx, rlx_in_front *innermost, const rlx_plan_access *a)
+rlx_in_front *rlx_loop_to_pass(rlx_context *ctx, rlx_in_front *innermost, const rlx_plan_access *a, const rlx_prim *count, bool fits)
 {
     rlx_in_front *found = NULL;
-    for (rlx_in_front *f = innermost; f && is_same_each_time(ctx, f, a); f = f->outer)
+    for (rlx_in_front *f = innermost; f && is_same_each_time(ctx, f, a, count, fits); f = f->outer)
         found = f;
     return found;
 }

@@ -145,8 +145,8 @@ typedef struct rlx_in_front {
 void rlx_in_front_init(rlx_context *ctx, rlx_in_front *f, rlx_in_front *outer, const rlx_for_stmt *loop, size_t first_producer);
 void rlx_in_front_free(rlx_context *ctx, rlx_in_front *f);
 /* The outermost of the loops around (`innermost` and those that it is in; NULL: there is none) in all of whose iterations the access of a nest
- * reads the same. NULL: none, or out of memory. */
-rlx_in_front *rlx_loop_to_pass(rlx_context *ctx, rlx_in_front *innermost, const rlx_plan_access *a);
+ * reads the same; count: how many elements. fits: it is in range even where a loop runs no time, as those of unknown extent may. NULL: none, or out of memory. */
+rlx_in_front *rlx_loop_to_pass(rlx_context *ctx, rlx_in_front *innermost, const rlx_plan_access *a, const rlx_prim *count, bool fits);
 /* False: out of memory; or there is no fill. */
 bool rlx_put_in_front(rlx_context *ctx, rlx_in_front *f, const rlx_buffer *panel, const rlx_stmt *fill);
 /* What has become of the loop, behind all that was put there. NULL: out of memory, or it is. */

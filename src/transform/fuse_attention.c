@@ -9,8 +9,8 @@
  * them. Part of it are elementwise operators on the scores (scale, mask, bounds), and what brings operands of the products, or the result, into
  * another order. Nothing else uses what is in between.
  *
- * needs: normal form, struct info. keeps: all numbers, struct info. Left alone: scores of few rows, as of one token behind others; sizes that
- * are not known, as panels of keys could not wait in front of the tiles; what is read from memory that somebody writes to. */
+ * needs: normal form, struct info. keeps: all numbers, struct info. Left alone: scores of few rows, as of one token behind others, or of a number of
+ * them that is not known and not that of the columns; what is read from memory that somebody writes to. */
 #include "transform/codegen_function.h"
 #include "transform/group_block.h"
 #include "transform/tir_call.h"
@@ -76,22 +76,15 @@ static bool is_last_axis(const rlx_call *softmax, size_t ndim)
     return axis == -1 || axis == (int64_t)ndim - 1;
 }
 
-/* The tensor of a binding with all sizes known; NULL: it is none. */
-static const rlx_prim *const *known_sizes(const rlx_var *v, size_t *ndim)
-{
-    const rlx_prim *const *dims = v ? rlx_listed_dims(v->sinfo, ndim) : NULL;
-    for (size_t i = 0; dims && i < *ndim; i++)
-        if (dims[i]->kind != RLX_NODE_INT_IMM)
-            return NULL;
-    return dims;
-}
+/* The sizes of what is bound; NULL: they are not listed. */
+static const rlx_prim *const *sizes_of(const rlx_var *v, size_t *ndim) { return v ? rlx_listed_dims(v->sinfo, ndim) : NULL; }
 
 static void find_role(fusing *z, const rlx_binding *b, member *m)
 {
     const rlx_expr *value = rlx_binding_value(b);
     const rlx_op_row *row = b->kind == RLX_NODE_VAR_BINDING ? rlx_callee_op(value) : NULL;
     size_t ndim;
-    if (!row || !known_sizes(rlx_binding_var(b), &ndim) || (z->written.any && !rlx_each_operand(z->ctx, value, is_unwritten, z)))
+    if (!row || !sizes_of(rlx_binding_var(b), &ndim) || (z->written.any && !rlx_each_operand(z->ctx, value, is_unwritten, z)))
         return;
     for (size_t i = 0; i < RLX_COUNT(roles); i++)
         if (z->rows[i] == row)
@@ -132,7 +125,7 @@ static const rlx_var *var_of(const fusing *z, uint32_t binding) { return rlx_bin
 static bool same_sizes(const fusing *z, uint32_t a, uint32_t b)
 {
     size_t n, m;
-    const rlx_prim *const *x = known_sizes(var_of(z, a), &n), *const *y = known_sizes(var_of(z, b), &m);
+    const rlx_prim *const *x = sizes_of(var_of(z, a), &n), *const *y = sizes_of(var_of(z, b), &m);
     bool same = x && y && n == m;
     for (size_t i = 0; same && i < n; i++)
         same = rlx_prove_equal(z->ctx, NULL, x[i], y[i]) == RLX_EQUAL;
@@ -218,12 +211,16 @@ static bool take_values(const fusing *z, group *g, uint32_t softmax)
     return true;
 }
 
+/* Are there some rows? As many as columns, if it is not known: of one row and one column. */
 static bool has_rows(const fusing *z, uint32_t softmax)
 {
     size_t ndim;
     int64_t rows;
-    const rlx_prim *const *dims = known_sizes(var_of(z, softmax), &ndim);
-    return ndim >= 2 && rlx_int_literal(dims[ndim - 2], &rows) && rows >= LEAST_ROWS;
+    const rlx_prim *const *dims = sizes_of(var_of(z, softmax), &ndim);
+    if (ndim < 2)
+        return false;
+    return rlx_int_literal(dims[ndim - 2], &rows) ? rows >= LEAST_ROWS
+                                                  : rlx_prove_equal(z->ctx, NULL, dims[ndim - 2], dims[ndim - 1]) == RLX_EQUAL;
 }
 
 static const rlx_function *finish(void *user, uint32_t number, const rlx_function *f)

@@ -26,7 +26,7 @@ class Program:
 
     def __init__(self, rng):
         self.rng = rng
-        self.lines, self.inputs, self.weights = [], {}, {}
+        self.lines, self.inputs, self.weights, self.names = [], {}, {}, {}     # names: of sizes of inputs, where they are not known
         self.last, self.value, self.size = "x", None, 1.0     # size: of the largest number so far, which roundings are small beside
 
     def draw(self, *shape):
@@ -48,7 +48,7 @@ class Program:
         return self.last
 
     def text(self):
-        tensors = ", ".join(f'{k}: R.Tensor({v.shape}, "float32")' for k, v in {**self.inputs, **self.weights}.items())
+        tensors = ", ".join(f'{k}: R.Tensor({self.names.get(k, v.shape)}, "float32")' for k, v in {**self.inputs, **self.weights}.items())
         return TEXT.format(params=tensors, inputs=len(self.inputs), lines="\n".join(" " * 12 + line for line in self.lines), last=self.last)
 
 

@@ -38,6 +38,8 @@ class Attention(Program):
         while self.batch * self.heads * self.rows * self.keys > 1_500_000 and self.heads > 1:
             self.heads -= 1
         self.width, self.depth = pick.choice([8, 16, 32, 64, 17]), pick.choice([8, 32, 64, 80, 5])
+        self.open = pick.random() < 0.25     # sizes that the call decides
+        self.named = {self.rows: "s", self.keys: "s" if self.keys == self.rows else "t"}
         (self.operator if pick.random() < 0.3 else self.written_out)()
 
     def tensor(self, name, rows, width):
@@ -45,6 +47,8 @@ class Attention(Program):
         turned = self.pick.random() < 0.6
         x = self.draw(self.batch, *((rows, self.heads) if turned else (self.heads, rows)), width)
         self.input(name, x)
+        if self.open:
+            self.names[name] = ("n", *((self.named[rows], self.heads) if turned else (self.heads, self.named[rows])), width)
         values = x.transpose(0, 2, 1, 3) if turned else x
         return (self.emit(f"R.permute_dims({name}, [0, 2, 1, 3])", values) if turned else name), values.astype(np.float64)
 
@@ -68,7 +72,8 @@ class Attention(Program):
 
     def points(self, name, scores):
         """Up to three operators on scores."""
-        for kind in self.pick.sample(["scale", "divide", "mask", "where", "bias", "clip", "cap"], self.pick.randrange(4)):
+        kinds = ["scale", "divide", "clip", "cap"] + ([] if self.open else ["mask", "where", "bias"])
+        for kind in self.pick.sample(kinds, self.pick.randrange(4)):
             if kind == "scale":
                 name, scores = self.emit(f'R.multiply({name}, R.const({self.width ** -0.5}, "float32"))', None), scores * np.float64(np.float32(self.width ** -0.5))
             elif kind == "divide":
@@ -107,6 +112,7 @@ class Attention(Program):
             name = self.emit(f"R.matmul({name}, {v})", out)
             if self.pick.random() < 0.6:
                 self.emit(f"R.permute_dims({name}, [0, 2, 1, 3])", out.transpose(0, 2, 1, 3))
+            if self.last != name and not self.open:
                 self.emit(f"R.reshape({self.last}, R.shape({[self.batch, self.rows, self.heads * self.depth]}))", self.value.reshape(self.batch, self.rows, -1))
 
 
