@@ -16,7 +16,7 @@
 #include "op/lower_int.h"
 
 enum {
-    TILE = 16384,            /* elements of a tile, about */
+    TILE = 32768,            /* elements of a tile, about */
     SHARED = 6000,           /* so many functions are worth a thread of their own */
     SHORT = 20,              /* elements of short rows; from so many rows on, and from so many times as many as elements, they are turned */
     MANY = 32, TALL = 6

@@ -226,7 +226,10 @@ static bool run_rows(rlx_kernel_run *r, row_program *x, int64_t count)
     for (size_t k = 0; k < x->count; k += pass_of(x->at + k, x->count - k))
         x->pass[passes++] = (uint8_t)k;
     x->pass[passes] = (uint8_t)x->count;
-    const int64_t most = (x->columns < SHORT ? MOST : NEAR) / x->columns;
+    bool logs = false;
+    for (size_t k = 0; k < x->count; k++)
+        logs |= x->at[k].narrow && x->at[k].function == RLX_KERNEL_MAP_LOG;
+    const int64_t most = (x->columns < SHORT ? MOST : logs ? 2 * NEAR : NEAR) / x->columns;
     for (int64_t i = 0, at_once; i < count; i += at_once) {
         at_once = count - i < most ? count - i : most >= FEW ? most : 1;
         if (x->columns > PIECE) {

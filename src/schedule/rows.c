@@ -21,6 +21,7 @@
 enum {
     MOST_JOINED = 64,        /* statements that are moved into one loop */
     TILE = 16384,            /* elements of a tile, about */
+    SMALL = 2 * TILE,        /* so many are no more than one, as operators on rows have it */
     FEW = 1024,              /* elements of an iteration that is not worth it */
     MOST_BETWEEN = 64,       /* slots that are looked through */
     MOST_OPERAND = 1 << 17,  /* elements of an operand that all rows of a product share, and each tile of them reads again */
@@ -298,6 +299,8 @@ static const rlx_prim *rows_of_tile(rlx_context *ctx, const summing *s)
                    *tile = many ? rlx_fold_binary(ctx, RLX_NODE_MAX, many, one) : NULL;
     if (!tile || !rlx_int_literal(rlx_fold_cast(ctx, RELAX_INT64, s->of->shape[s->row]), &n) || !rlx_int_literal(tile, &most))
         return tile;
+    if (n <= most * (SMALL / TILE))
+        return rlx_int64(ctx, n);
     for (int64_t k = most; k > most / 2; k--)
         if (n % k == 0)
             return rlx_int64(ctx, k);
