@@ -301,7 +301,8 @@ SET RLX_NOINLINE static void NAME(contract_tiles)(const rlx_micro_sum *r)
         NAME(contract_steps)(r, 0);
         return;
     }
-    rlx_micro_sum part = *r;
+    rlx_micro_sum part;
+    rlx_micro_copy_sum(&part, r);
     const int64_t parts = (r->depth + SHARED_STEPS / 2) / SHARED_STEPS, steps = (r->depth + parts - 1) / parts;
     part.turns = 1;
     for (int64_t t = 0; t < r->turns; t++)
@@ -619,7 +620,8 @@ SET static void NAME(panels_beside)(const rlx_micro_sum *r, int64_t i)
 
 SET static void NAME(contract_panels)(const rlx_micro_sum *r)
 {
-    rlx_micro_sum panel = *r;
+    rlx_micro_sum panel;
+    rlx_micro_copy_sum(&panel, r);
     panel.rows = 1, panel.b_i = 0;
     int64_t i = 0;
 #if SET_PARTS
@@ -650,7 +652,8 @@ DRIVER static void NAME(contract)(const rlx_micro_sum *sum)
         return;
     }
 #endif
-    rlx_micro_sum straight = *sum, *r = &straight;
+    rlx_micro_sum straight, *r = &straight;
+    rlx_micro_copy_sum(r, sum);
     rlx_micro_straighten(r, true);
     bool plain = r->acc_j == 1 && r->a_j == 0;
 #if COMMON

@@ -30,7 +30,8 @@ enum { LANES_NEAR = 64 }; /* lanes for which one place is done after the other: 
 
 RLX_SMALL SET static bool contract_lanes(const rlx_micro_sum *sum, const rlx_micro_groups *groups)
 {
-    rlx_micro_sum r = *sum;
+    rlx_micro_sum r;
+    rlx_micro_copy_sum(&r, sum);
     rlx_micro_groups g = *groups;
     if (!r.a_i && !g.a) {
         r.a = sum->b, r.a_i = sum->b_i, r.a_j = sum->b_j, r.a_t = sum->b_t, r.a_k = sum->b_k, g.a = groups->b;

@@ -26,6 +26,9 @@ extern const rlx_micro_set rlx_micro_baseline;
 
 /* The same sums, so that a fast way is seen: columns are what is contiguous in acc; of a product, a is the side that does
  * not move with them. */
+/* *to = *from, word by word: what copies by vectors words that have just been written waits for all stores before them, which may be those of
+ * sums that leave the cache. */
+void rlx_micro_copy_sum(rlx_micro_sum *to, const rlx_micro_sum *from);
 void rlx_micro_straighten(rlx_micro_sum *r, bool product);
 
 /* What each step of a tile asks for before it is read: memory from here on, so many bytes further with each step and

@@ -162,7 +162,8 @@ ROWS(4, one)
 SET static void NAME(rows_two)(const rlx_micro_sum *sum)
 {
     enum { NEAR = 8 };
-    rlx_micro_sum part = *sum, *r = &part;
+    rlx_micro_sum part, *r = &part;
+    rlx_micro_copy_sum(r, sum);
     RLX_ROLLED for (int64_t left = sum->rows; left > 0; left -= NEAR) {
         r->rows = rlx_micro_less(left, NEAR);
         for (int64_t j = 0; j < r->columns; j += LANES)
@@ -437,7 +438,8 @@ SET static void NAME(reduce_turn)(const rlx_micro_sum *r)
 
 SET static void NAME(reduce)(const rlx_micro_sum *sum)
 {
-    rlx_micro_sum straight = *sum, *r = &straight;
+    rlx_micro_sum straight, *r = &straight;
+    rlx_micro_copy_sum(r, sum);
     rlx_micro_straighten(r, false);
 #if defined(SHARED)
     if (rlx_micro_shared_columns(r, LANES / 2, ANY_ORDER)) {

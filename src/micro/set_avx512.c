@@ -63,7 +63,8 @@ RLX_SMALL SET static bool contract_groups(const rlx_micro_sum *sum, const rlx_mi
 {
     enum { FEW = 4, NEAR = 2 * f32_LANES };
     const int64_t few = sum->columns % f32_LANES, whole = sum->columns - few;
-    rlx_micro_sum part = *sum;
+    rlx_micro_sum part;
+    rlx_micro_copy_sum(&part, sum);
     part.acc = (float *)sum->acc + whole, part.b = (const float *)sum->b + whole, part.columns = few;
     if (few == 0 || few > FEW || sum->b_j != 1 || !SET_LENDER.groups(&part, groups))
         return contract_lanes(sum, groups) || (sum->columns < f32_LANES && SET_LENDER.groups(sum, groups));

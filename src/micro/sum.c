@@ -12,6 +12,19 @@ static void swap(int64_t *a, int64_t *b)
     *a = *b, *b = t;
 }
 
+void rlx_micro_copy_sum(rlx_micro_sum *to, const rlx_micro_sum *from)
+{
+    enum { WORDS = offsetof(rlx_micro_sum, fresh) / sizeof(int64_t) };
+    RLX_ROLLED for (size_t i = 0; i < WORDS; i++)
+    {
+        int64_t word;
+        memcpy(&word, (const char *)from + i * sizeof word, sizeof word);
+        RLX_UNKNOWN_VALUE(word); /* keeps the loop from becoming a copy by vectors */
+        memcpy((char *)to + i * sizeof word, &word, sizeof word);
+    }
+    to->fresh = from->fresh, to->a_signed = from->a_signed, to->b_signed = from->b_signed, to->b_fours = from->b_fours;
+}
+
 void rlx_micro_straighten(rlx_micro_sum *r, bool product)
 {
     if (r->acc_i == 1 && r->rows > 1 && (r->acc_j != 1 || r->columns == 1)) {

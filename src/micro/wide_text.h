@@ -174,7 +174,8 @@ SET static RLX_NOINLINE void NAME(wide_columns)(const rlx_micro_sum *r, const NA
         depth = (depth + pieces - 1) / pieces;
         turns = pieces > 1 ? 1 : most / depth;
     }
-    rlx_micro_sum part = *r;
+    rlx_micro_sum part;
+    rlx_micro_copy_sum(&part, r);
     RLX_ROLLED for (int64_t t = 0; t < r->turns; t += turns)
         for (int64_t k = 0; k < r->depth; k += depth) {
             part.a = (const T *)r->a + t * r->a_t + k * r->a_k;
@@ -196,7 +197,8 @@ SET static RLX_NOINLINE void NAME(wide_columns)(const rlx_micro_sum *r, const NA
 SET RLX_SMALL static void NAME(contract_wide)(const rlx_micro_sum *r, int64_t a_panel)
 {
     NAME(wide_row) rows[NAME(MOST_ROWS) + NAME(HIGHEST)];
-    rlx_micro_sum part = *r;
+    rlx_micro_sum part;
+    rlx_micro_copy_sum(&part, r);
     for (int64_t i = 0; i < r->rows; i += NAME(MOST_ROWS)) {
         part.rows = rlx_micro_less(r->rows - i, NAME(MOST_ROWS));
         part.a = (const T *)r->a + i / RLX_PANEL_ROWS * a_panel;
@@ -254,7 +256,8 @@ SET static int64_t NAME(contract_turned)(const rlx_micro_sum *r)
 /* Groups that are panels of rows, one below the other. */
 SET static bool NAME(contract_row_panels)(const rlx_micro_sum *sum, const rlx_micro_groups *g)
 {
-    rlx_micro_sum r = *sum;
+    rlx_micro_sum r;
+    rlx_micro_copy_sum(&r, sum);
     if (r.rows != RLX_PANEL_ROWS || r.a_i != 1 || r.a_j || r.acc_j != 1 || g->acc != RLX_PANEL_ROWS * r.acc_i || r.b_i || g->b ||
         (r.b_j != 1 && r.columns > 1))
         return false;
