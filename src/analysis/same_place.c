@@ -6,7 +6,7 @@
  * An input may if the last stores that read it, in the same loops up to the one that overwrites, read what
  * the same iteration overwrites, and nothing else. What earlier loops at the top of the function read is read
  * before anything is overwritten. Each iteration overwrites another element: every loop stands as it
- * is in an index of the output.
+ * is in an index of the output, or as a digit of one (tile * 128 + i, of at most 128 i). Both may be seen in another form, the same of all.
  *
  *     for i, j in T.grid(n, 4):
  *         B[0, i, j] = A[0, i, j]          A (1, n, 4) may be the first elements of B (1, n + 1, 4)
@@ -18,9 +18,12 @@
 #include "analysis/analysis.h"
 #include "arith/arith.h"
 
+enum { MOST_LOOPS = 16 };
+
 /* What is known of a parameter. */
 typedef struct access {
     const rlx_buffer *buffer;
+    const rlx_buffer *form;              /* that it is accessed as, one after the other of the same elements; NULL: not yet */
     uint32_t stores, first_load;         /* statements; number of the first loop that loads, 0: none */
     /* of the last loop at the top that loads, or of the one store */
     uint32_t nest, order;
@@ -63,6 +66,14 @@ static const rlx_for_stmt *inner_loop(const search *s)
     return s->loops.len ? rlx_vec_last(&s->loops) : NULL;
 }
 
+/* Is the buffer the parameter, or all of it in one other form? */
+static bool is_one_form(access *a, const rlx_buffer *b, size_t num_indices)
+{
+    const bool plain = !b->num_strides && (!b->elem_offset || rlx_is_int_value(b->elem_offset, 0)) && b->dtype == a->buffer->dtype;
+    a->form = a->form ? a->form : b;
+    return b == a->form && (plain || b == a->buffer) && num_indices == b->num_shape;
+}
+
 /* Indices as expressions of loop variables; SIZE_MAX: out of memory. */
 static size_t keep_indices(search *s, const rlx_prim *const *indices, size_t count)
 {
@@ -98,7 +109,7 @@ static void note_load(search *s, const rlx_buffer_load *load)
         a->first_load = s->nest + 1;
     if (a->stores)                       /* of an output: what matters is where it was first */
         return;
-    bool same = s->in_store && b == a->buffer && load->num_indices == b->num_shape && (!again || (!a->anywhere && a->inner == inner_loop(s) &&
+    bool same = s->in_store && is_one_form(a, b, load->num_indices) && (!again || (!a->anywhere && a->inner == inner_loop(s) &&
                                               same_indices(s, a->first_index, first,
                                                            load->num_indices)));
     a->anywhere = !same;
@@ -108,17 +119,49 @@ static void note_load(search *s, const rlx_buffer_load *load)
     a->first_index = first;
 }
 
+/* Marks the loops whose values an index tells apart, as digits of a number: each counts further than all together that count less. */
+static void mark_digits(const search *s, const rlx_prim *index, bool *told)
+{
+    const rlx_prim *vars[MOST_LOOPS];
+    const size_t n = s->loops.len;
+    uint32_t done = 0;
+    int64_t base;
+    rlx_tir_affine a;
+    for (size_t k = 0; k < n; k++)
+        vars[k] = s->loops.data[k]->loop_var;
+    if (!rlx_tir_affine_of(s->ctx, index, vars, n, &a) || !rlx_int_literal(a.base, &base)) /* else it might hang on the iteration, too */
+        return;
+    for (int64_t reach = 1, least, low, high, c; reach < INT64_MAX;) {
+        size_t next = n;
+        least = INT64_MAX;
+        for (size_t k = 0; k < n; k++)
+            if (a.coeff[k] && !(done >> k & 1)) {
+                if (!rlx_int_literal(a.coeff[k], &c) || c < 1)
+                    return;
+                if (c < least)
+                    least = c, next = k;
+            }
+        if (next == n || least < reach)
+            return;
+        told[next] = true;
+        done |= 1u << next;
+        rlx_bounds(s->ctx, NULL, rlx_fold_cast(s->ctx, RELAX_INT64, s->loops.data[next]->extent), &low, &high);
+        if (high == INT64_MAX || high < 1 || !rlx_mul_i64(least, high, &reach))
+            reach = INT64_MAX;
+    }
+}
+
 /* Does each loop around that has more than one iteration stand in an index? */
 static bool covers_loops(const search *s, size_t first, size_t count)
 {
-    for (size_t k = 0; k < s->loops.len; k++) {
-        const rlx_for_stmt *loop = s->loops.data[k];
-        bool found = rlx_is_int_value(loop->extent, 1);
-        for (size_t i = 0; i < count; i++)
-            found |= s->indices.data[first + i] == loop->loop_var;
-        if (!found)
+    bool told[MOST_LOOPS] = { false };
+    if (s->loops.len > MOST_LOOPS)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        mark_digits(s, s->indices.data[first + i], told);
+    for (size_t k = 0; k < s->loops.len; k++)
+        if (!told[k] && !rlx_is_int_value(s->loops.data[k]->extent, 1))
             return false;
-    }
     return true;
 }
 
@@ -132,7 +175,7 @@ static void note_store(search *s, const rlx_buffer_store *store)
     size_t first = keep_indices(s, store->indices, store->num_indices);
     if (first == SIZE_MAX)
         return;
-    a->stores += b == a->buffer && store->num_indices == b->num_shape ? 1 : 2;
+    a->stores += is_one_form(a, b, store->num_indices) ? 1 : 2;
     a->nest = s->nest;
     a->order = s->order;
     a->inner = inner_loop(s);
@@ -229,13 +272,13 @@ static bool same_layout(const rlx_buffer *a, const rlx_buffer *b)
 static bool may_share(const search *s, const access *in, const access *out)
 {
     if (!in->buffer || !out->buffer || in->stores || out->stores != 1 || !out->covers ||
-        !same_layout(in->buffer, out->buffer) ||
+        !same_layout(in->buffer, out->buffer) || (in->form && !same_layout(in->form, out->form)) ||
         (out->first_load && out->first_load <= out->nest + 1))
         return false;
     if (!in->first_load || in->nest != out->nest)
         return !in->first_load || in->nest < out->nest;
     return !in->anywhere && in->inner == out->inner && in->order <= out->order &&
-           same_indices(s, in->first_index, out->first_index, in->buffer->num_shape);
+           same_indices(s, in->first_index, out->first_index, in->form->num_shape);
 }
 
 /* ---- the first elements --------------------------------------------------------------------- */
@@ -265,7 +308,7 @@ static bool lies_behind(const search *s, const place *p, const rlx_buffer *in, s
 static bool may_grow(const search *s, const access *in, size_t o)
 {
     const access *out = &s->params[o];
-    int64_t axis = in->buffer && out->buffer && !in->stores && in->first_load && !in->anywhere
+    int64_t axis = in->buffer && out->buffer && !in->stores && in->first_load && !in->anywhere && in->form == in->buffer
                        ? growing_axis(in->buffer, out->buffer)
                        : -1;
     const place *copy = NULL;

@@ -322,6 +322,22 @@ static const rlx_touched *find_result(const rlx_tiling *t, const rlx_epilogue *e
     return NULL;
 }
 
+/* Is something loaded where y is stored, so that it may be the memory of y once it is dead? Not if sums wait there. */
+static bool may_be_overwritten(const rlx_tiling *t, const rlx_epilogue *e, const rlx_touched *y)
+{
+    const rlx_buffer *own = rlx_as_buffer(y->access.buffer);
+    for (size_t k = 1; k < e->num_touched; k++) {
+        const rlx_touched *x = &e->touched[k];
+        const rlx_buffer *b = rlx_as_buffer(x->access.buffer);
+        bool is = x != y && !x->stored_by && x->loaded_by == y->stored_by && b->dtype == own->dtype && b->num_shape == own->num_shape;
+        for (size_t d = 0; d < own->num_shape && is; d++)
+            is = x->access.indices[d] == y->access.indices[d] && rlx_prove_equal(t->ctx, NULL, b->shape[d], own->shape[d]) == RLX_EQUAL;
+        if (is)
+            return true;
+    }
+    return false;
+}
+
 static const rlx_buffer *new_block(const rlx_tiling *t, const rlx_touched *x)
 {
     const rlx_prim *shape[2] = {
@@ -341,6 +357,8 @@ bool rlx_place_epilogue(rlx_tiling *t, rlx_epilogue *e, const rlx_for_stmt *init
         e->touched[i].block = is_made_here(e, &e->touched[i]) && is_local(t, e, &e->touched[i], init, nest);
     const bool local = begins && is_local(t, e, c, init, nest);
     const rlx_touched *y = local ? find_result(t, e) : NULL;
+    if (y && once && may_be_overwritten(t, e, y))
+        y = NULL;
     c->block = local && !y && once;
     for (size_t i = 0; i < e->num_touched; i++) {
         rlx_touched *x = &e->touched[i];
