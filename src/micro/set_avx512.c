@@ -20,7 +20,7 @@
 static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 5, 8, 9, 5, 8, 8, 8, 9, 8, 8, 9, 9 };
 #define F32_NEXT(W, n) (W == 1 ? (n) : (n) < (int64_t)sizeof next_rows ? next_rows[n] : 9)
 /* Where all columns are there, 8, 12 or 14 rows are one tile, too; 0: none of these. */
-static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 0, 8, 8, 0, 0, 12, 12, 14, 14, 8, 8, 12, 0, 12, 12, 14, 14, 12, 12 };
+static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 8, 8, 8, 0, 12, 12, 12, 14, 14, 8, 8, 12, 14, 12, 12, 14, 14, 12, 12, 14, 14, 14, 14, 12, 14, 14, 12 };
 #define LONG_ROWS(n) ((n) < (int64_t)sizeof next_long ? next_long[n] : (n) % 12 ? 14 : 12)
 /* Loads of a part cost an instruction where products are computed, so that whole vectors have tiles of their own. */
 #define LONG_TILES                                                                      \
