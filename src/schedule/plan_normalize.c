@@ -3,7 +3,7 @@
  *     for i, j:    Y[i, j] = ((X[i, j] - M[i]) * R[i]) * G[j] + B[j]         any of the four may be missing
  *     for i, j:    Y[i, j] = min(max(.. + A[i, j], low), high)               likewise, with what comes behind
  *
- * One of the four is not enough, but with bounds or A for rows that it tells apart, or a bias of short rows.
+ * One of the four is not enough, but with bounds or A for rows that it tells apart; a bias, or bounds, are for short rows.
  * Along the columns X and Y are contiguous, R stands still, and M, G, B and A do either. Loops that only continue another
  * one in all of them are one with it; those that are neither row nor column stay loops.
  */
@@ -86,7 +86,7 @@ static bool find_sides(normalizing *z)
     for (int i = MINUS; i <= PLUS; i++)
         z->scales += z->side[i] != NULL;
     z->steps = z->scales + (z->side[ADDEND] != NULL) + out->bounded;
-    return z->side[FROM] && z->scales > 0;
+    return z->side[FROM] && (z->scales > 0 || out->bounded);
 }
 
 static bool is_fit(const normalizing *z, const rlx_plan_access *a)
@@ -120,11 +120,12 @@ static bool choose(const normalizing *z, const rlx_plan_dimension **row, const r
     return *column != NULL;
 }
 
-/* Several steps are worth it: two of the first four, or one for rows that are told apart; a bias alone for short ones. */
+/* Several steps are worth it: two of the first four, or one for rows that are told apart; a bias or bounds alone for short ones, each of which
+ * would be a chain of its own. */
 static bool is_worth_it(const normalizing *z, const rlx_plan_dimension *row, const rlx_plan_dimension *column)
 {
-    return z->scales > 1 || (row && z->steps > 1) ||
-           (row && z->side[PLUS] && rlx_plan_likely_size(column->extent) < SHORT_ROW);
+    const bool is_short = row && rlx_plan_likely_size(column->extent) < SHORT_ROW;
+    return z->scales > 1 || (row && z->scales && z->steps > 1) || (is_short && (z->side[PLUS] || z->plan->normalize.bounded));
 }
 
 /* A single factor that moves along the columns is the second one. */
