@@ -463,7 +463,7 @@ static int64_t lines_together(const rlx_tiling *t, int64_t rows)
 /* Are they one instruction? Each has a strip of its own then. */
 static bool are_together(const rlx_tiling *t, int64_t lines)
 {
-    return t->strip.turned && !t->strip.whole && !t->border.is && lines > 1 && rlx_is_strip_copied(t) &&
+    return t->strip.turned && !t->strip.whole && lines > 1 && rlx_is_strip_copied(t) &&
            lines * t->strip.rows * t->strip.length <= NEAR_LINES;
 }
 
@@ -528,8 +528,9 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
                      : t->strip.width ? (t->strip.turned || t->strip.joint ? lines : 1) * t->strip.width
                                       : even_columns(t);
     t->strip.lines = t->strip.down ? lines : 1;
-    rlx_find_border(t, nest, &t->border);
     t->strip.together = are_together(t, lines) ? lines : 0;
+    if (!t->strip.together)
+        rlx_find_border(t, nest, &t->border);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;

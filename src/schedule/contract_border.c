@@ -1,20 +1,21 @@
 /*- contract_border.c: a picture with a border is not made where strips alone are copied from it.
  *
  *     for c, y, x:  P[c, y, x] = 0                            for tiles of lines:
- *     for c, y, x:  P[c, y + p, x + q] = X[c, y, x]    ->         for r, z beside X:  S[r, z] = 0
+ *     for c, y, x:  P[c, y + p, x + q] = X[c, y, x]    ->         for r, z:  S[r, z] = 0
  *     for tiles of lines, c, v, z:  S[.., z] = P[c, y + v, z]     for v:  if p <= y + v < p + H:
  *                                                                         for c, z:  S[.., z] = X[c, y + v - p, z - q]
  *                                                                     else:
  *                                                                         for c, z:  S[.., z] = 0
  *
- * So what is beside the picture is filled once for the lines of a tile, and what is above and below it where a line needs that. Lines that share no rows
- * (strides, dilations) copy all of theirs, where they are long and of many channels.
+ * So what is beside the picture is filled once for the lines of a tile, together with what is above it: one long run, in place of many places
+ * apart. What is below it is filled where a line needs that. Lines that share no rows (strides, dilations) copy all of theirs, where they are long
+ * and of many channels; what is beside those is filled alone.
  */
 #include "schedule/contract_int.h"
 
-/* Elements of a line: where it is shorter, copies of a few lines at once out of the picture are as fast; more so where lines share nothing, so
- * that each copies all rows of its windows, and where there are few of each. */
-enum { SHORTEST_LINE = 24, SHORTEST_ALONE = 40, FEWEST_ALONE = 24 };
+/* Of lines that share nothing, so that each copies all rows of its windows: elements of one, and how many rows of channels there have to be. Where
+ * they are shorter, or fewer, copies of all of the picture at once cost less. */
+enum { SHORTEST_ALONE = 40, FEWEST_ALONE = 24 };
 
 /* ---- is it such a picture? ------------------------------------------------------------------ */
 
@@ -133,8 +134,7 @@ void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b)
     b->begin = b->low[s->along] - start + s->first;
     b->end = b->begin + b->count[s->along];
     const int64_t length = b->end - b->begin, windows = s->rows / window_rows(t);
-    b->is = ok && (s->lines > 1 ? length >= SHORTEST_LINE : length >= SHORTEST_ALONE && windows >= FEWEST_ALONE) && b->begin >= 0 &&
-            b->end <= s->length && length > 0;
+    b->is = ok && (s->lines > 1 || (length >= SHORTEST_ALONE && windows >= FEWEST_ALONE)) && b->begin >= 0 && b->end <= s->length && length > 0;
 }
 
 /* ---- what strips are filled with ------------------------------------------------------------ */
@@ -150,25 +150,23 @@ static const rlx_stmt *store_rows(const rlx_tiling *t, const strip_rows *r, cons
     return body;
 }
 
-const rlx_stmt *rlx_fill_strip_sides(const rlx_tiling *t, const rlx_border *b)
+/* Columns [begin, end) of all rows of the strip. */
+static const rlx_stmt *fill_columns(const rlx_tiling *t, const rlx_border *b, int64_t begin, int64_t end)
 {
     rlx_context *ctx = t->ctx;
-    const int64_t ends[2][2] = { { 0, b->begin }, { b->end, t->strip.length } };
-    const rlx_stmt *all = NULL;
-    for (int side = 0; side < 2; side++) {
-        if (ends[side][0] == ends[side][1])
-            continue;
-        strip_rows r = { .count = 2 };
-        r.loops[0] = rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, ends[side][1] - ends[side][0]));
-        r.loops[1] = rlx_sched_loop_new(ctx, "r", rlx_int64(ctx, t->strip.rows + t->strip.lines - 1));
-        r.at[0] = r.loops[1].var;
-        r.at[1] = rlx_fold_add(ctx, r.loops[0].var, rlx_int64(ctx, ends[side][0]));
-        const rlx_stmt *filled = store_rows(t, &r, b->fill);
-        all = all ? rlx_sched_both(ctx, all, filled, t->place) : filled;
-        if (!filled)
-            return NULL;
-    }
-    return all ? all : rlx_seq_stmt_new(ctx, NULL, 0, t->place);
+    const rlx_sched_loop z = rlx_sched_loop_new(ctx, "z", rlx_int64(ctx, end - begin)),
+                         row = rlx_sched_loop_new(ctx, "r", rlx_int64(ctx, t->strip.rows + t->strip.lines - 1));
+    const bool all = begin == 0 && end == t->strip.length;
+    const strip_rows r = { .at = { row.var, rlx_fold_add(ctx, z.var, rlx_int64(ctx, begin)) }, .loops = { all ? row : z, all ? z : row }, .count = 2 };
+    return store_rows(t, &r, b->fill);
+}
+
+const rlx_stmt *rlx_fill_strip_borders(const rlx_tiling *t, const rlx_border *b)
+{
+    if (t->strip.lines > 1)
+        return fill_columns(t, b, 0, t->strip.length);
+    const rlx_stmt *left = b->begin > 0 ? fill_columns(t, b, 0, b->begin) : rlx_seq_stmt_new(t->ctx, NULL, 0, t->place);
+    return b->end < t->strip.length ? rlx_sched_both(t->ctx, left, fill_columns(t, b, b->end, t->strip.length), t->place) : left;
 }
 
 /* The element of the tensor that was copied to from[..] of the picture. */
@@ -214,7 +212,8 @@ static bool row_of_strip(const rlx_tiling *t, const rlx_border *b, rlx_strip_lin
     return true;
 }
 
-static const rlx_stmt *copy_row(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t v)
+/* is_filled: where it is not inside, the strip has what fills it. */
+static const rlx_stmt *copy_row(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t v, bool is_filled)
 {
     rlx_context *ctx = t->ctx;
     const rlx_prim *from[RLX_TIR_MAX_DIMS];
@@ -225,8 +224,8 @@ static const rlx_stmt *copy_row(const rlx_tiling *t, const rlx_border *b, rlx_st
     const rlx_prim *low = rlx_int64(ctx, b->low[down]), *end = rlx_int64(ctx, b->low[down] + b->count[down]),
                    *above = from[down] ? rlx_binary_new(ctx, RLX_NODE_LE, low, from[down]) : NULL,
                    *below = from[down] ? rlx_binary_new(ctx, RLX_NODE_LT, from[down], end) : NULL;
-    const rlx_stmt *filled = store_rows(t, &r, b->fill), *other = filled ? rlx_copy_fresh(ctx, filled) : NULL;
-    if (!above || !below || !other)
+    const rlx_stmt *filled = is_filled ? NULL : store_rows(t, &r, b->fill), *other = filled ? rlx_copy_fresh(ctx, filled) : NULL;
+    if (!above || !below || (!other && !is_filled))
         return NULL;
     return rlx_sched_if(ctx, rlx_binary_new(ctx, RLX_NODE_AND, above, below), store_rows(t, &r, element(t, b, from)), other, t->place);
 }
@@ -234,8 +233,9 @@ static const rlx_stmt *copy_row(const rlx_tiling *t, const rlx_border *b, rlx_st
 const rlx_stmt *rlx_copy_inside(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t first, int64_t count)
 {
     const rlx_stmt *all = NULL, *row;
+    const bool begins = t->strip.lines > 1 && first == 0 && count > 0; /* a tile, whose strip has just been filled */
     for (int64_t v = first; v < first + (count ? count : window_rows(t)); v++) {
-        if (!(row = copy_row(t, b, line, v)))
+        if (!(row = copy_row(t, b, line, v, begins)))
             return NULL;
         all = all ? rlx_sched_both(t->ctx, all, rlx_copy_fresh(t->ctx, row), t->place) : row;
     }

@@ -169,8 +169,9 @@ const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, cons
 /* ---- contract_border.c: strips of what a picture with a border is made of */
 /* b is none yet, and stays so where strips are not copied, or had better come from the picture. */
 void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b);
-/* Fills what is beside the tensor in all rows of a strip; rows [first, first + count) of windows of a line. NULL: out of memory. */
-const rlx_stmt *rlx_fill_strip_sides(const rlx_tiling *t, const rlx_border *b);
+/* Fills what is beside the tensor in all rows of a strip, or all of one that lines share; rows [first, first + count) of windows of a line. NULL:
+ * out of memory. */
+const rlx_stmt *rlx_fill_strip_borders(const rlx_tiling *t, const rlx_border *b);
 const rlx_stmt *rlx_copy_inside(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t first, int64_t count);
 /* Nothing reads the picture any more. */
 void rlx_drop_picture(const rlx_tiling *t, const rlx_border *b);

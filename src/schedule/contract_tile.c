@@ -495,13 +495,13 @@ static const rlx_stmt *in_lines(const rlx_tiling *t, const lane_tile *lines, con
         return rlx_sched_wrap(t->ctx, &lines->loop, body, t->place);
     body = both(t, rlx_copy_to_strip(t, lines->line, above, above ? 1 : 0), body);
     if (!above && t->border.is)
-        return rlx_tir_with_temporary(t->ctx, s->buffer, both(t, rlx_fill_strip_sides(t, &t->border), rlx_sched_wrap(t->ctx, &lines->loop, body, t->place)),
+        return rlx_tir_with_temporary(t->ctx, s->buffer, both(t, rlx_fill_strip_borders(t, &t->border), rlx_sched_wrap(t->ctx, &lines->loop, body, t->place)),
                                       t->place);
     if (!above)
         return rlx_sched_wrap(t->ctx, &lines->loop, rlx_tir_with_temporary(t->ctx, s->buffer, body, t->place), t->place);
     const rlx_stmt *start = rlx_copy_to_strip(t, (rlx_strip_line){ first, number(t, 0) }, 0, above);
     if (t->border.is)
-        start = both(t, rlx_fill_strip_sides(t, &t->border), start);
+        start = both(t, rlx_fill_strip_borders(t, &t->border), start);
     return rlx_tir_with_temporary(t->ctx, s->buffer, both(t, start, rlx_sched_wrap(t->ctx, &lines->loop, body, t->place)), t->place);
 }
 
