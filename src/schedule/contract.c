@@ -41,6 +41,7 @@ enum {
     MOST_LINES = 8,         /* that share a strip, and about as many parts for threads */
     NEAR_SUMS = 8192,       /* that stay near */
     NEAR_LINES = 12288,     /* elements of strips and of sums that do */
+    SMALL_STRIP = 2048,     /* of one that costs less to copy for each line than to share */
     WHOLE_VECTORS = 16,     /* elements that are turned back in whole vectors */
     MOST_IN_FRONT = 1 << 18, /* elements of panels that wait while a loop runs */
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
@@ -528,9 +529,10 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
                      : t->strip.width ? (t->strip.turned || t->strip.joint ? lines : 1) * t->strip.width
                                       : even_columns(t);
     t->strip.lines = t->strip.down ? lines : 1;
-    t->strip.together = are_together(t, lines) ? lines : 0;
-    if (!t->strip.together)
+    const bool together = are_together(t, lines);
+    if (!together || t->strip.rows * t->strip.length > SMALL_STRIP)
         rlx_find_border(t, nest, &t->border);
+    t->strip.together = together && !t->border.is ? lines : 0;
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;
