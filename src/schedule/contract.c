@@ -41,6 +41,9 @@ enum {
     MOST_LINES = 8,         /* that share a strip, and about as many parts for threads */
     NEAR_SUMS = 8192,       /* that stay near */
     NEAR_LINES = 12288,     /* elements of strips and of sums that do */
+    FAR_WEIGHTS = 1 << 18,  /* elements of weights that do not */
+    FAR_SUMS = 1 << 16,     /* that are near enough where weights are far */
+    FEW_THREADS = 4,
     SMALL_STRIP = 2048,     /* of one that costs less to copy for each line than to share */
     WHOLE_VECTORS = 16,     /* elements that are turned back in whole vectors */
     MOST_IN_FRONT = 1 << 18, /* elements of panels that wait while a loop runs */
@@ -450,15 +453,19 @@ static int64_t even_rows(const rlx_tiling *t)
                                           : even_tiles(lanes, RLX_ROW_TILE, t->strip.whole ? RLX_COLUMN_PANEL : RLX_ROW_PANEL, count + count % 2);
 }
 
-/* Lines that are turned at once: more where their strips and sums are near, too. */
-static int64_t lines_together(const rlx_tiling *t, int64_t rows)
+/* Lines that are turned at once: more where their strips and sums are near, too, and where weights come from afar, which all of them read
+ * while those of a tile of rows are nearer; but as many tiles as some threads share. */
+static int64_t lines_together(const rlx_tiling *t, int64_t rows, int64_t lines)
 {
     const int64_t width = t->strip.width, few = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1,
-                  near = NEAR_LINES / (t->strip.rows * t->strip.length + width * (rows < RLX_ROW_TILE ? rows : RLX_ROW_TILE));
+                  sums = width * (rows < RLX_ROW_TILE ? rows : RLX_ROW_TILE), near = NEAR_LINES / (t->strip.rows * t->strip.length + sums);
     int64_t most = near > few ? near : few;
     while (most > few && most * width % WHOLE_VECTORS)
         most--;
-    return most;
+    if (rows * t->strip.rows * t->strip.steps <= FAR_WEIGHTS)
+        return most;
+    const int64_t shared = tiles_of(lines, FEW_THREADS), far = FAR_SUMS / sums < shared ? FAR_SUMS / sums : shared;
+    return far > most ? far : most;
 }
 
 /* Are they one instruction? Each has a strip of its own then. */
@@ -479,7 +486,7 @@ static int64_t lines_of_tile(const rlx_tiling *t, bool joint)
     const int64_t width = t->strip.width, lines = whole / width, parts = tiles_of(lines, MOST_LINES);
     int64_t most = shared || parts > MOST_LINES ? MOST_LINES : parts;
     if (t->strip.turned)
-        most = lines_together(t, rows);
+        most = lines_together(t, rows, lines);
     else if (!t->strip.down && !joint)
         most = 1;
     else if (joint && !rlx_is_strip_copied(t)) /* one instruction, so that nothing speaks against many */
