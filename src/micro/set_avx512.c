@@ -22,6 +22,8 @@ static const uint8_t next_rows[] = { 0, 1, 2, 3, 4, 5, 3, 5, 8, 9, 5, 8, 8, 8, 9
 /* Where all columns are there, 8, 12 or 14 rows are one tile, too; 0: none of these. */
 static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 8, 8, 8, 0, 12, 12, 12, 14, 14, 8, 8, 12, 14, 12, 12, 14, 14, 12, 12, 14, 14, 14, 14, 12, 14, 14, 12 };
 #define LONG_ROWS(n) ((n) < (int64_t)sizeof next_long ? next_long[n] : (n) % 12 ? 14 : 12)
+/* Of a single vector 14 rows are one, too, or fewer of them, where that leaves none that wait for themselves: of 16, 17 and 19 to 21 eight go first. */
+#define IS_SINGLE_LONG(n) ((n) >= 32 || (0xffc4fe80u >> (n) & 1))
 /* Loads of a part cost an instruction where products are computed, so that whole vectors have tiles of their own. */
 #define LONG_TILES                                                                      \
     LONG_TILE(14, 2, , IN_ROWS, 3) LONG_TILE(12, 2, , IN_ROWS, 2) LONG_TILE(8, 2, , IN_ROWS, 2) LONG_TILE(14, 1, _part, IN_ROWS, 1) \
@@ -32,7 +34,7 @@ static const uint8_t next_long[] = { 0, 0, 0, 0, 0, 0, 8, 8, 8, 0, 12, 12, 12, 1
         LONG_CASE(14, 2, , IN_ROWS, high == 14)                                         \
         LONG_CASE(12, 2, , IN_ROWS, high == 12)                                         \
         LONG_CASE(8, 2, , IN_ROWS, high == 8)                                           \
-        LONG_CASE(14, 1, _part, IN_ROWS, columns <= LANES && n > 8)                     \
+        LONG_CASE(14, 1, _part, IN_ROWS, columns <= LANES && IS_SINGLE_LONG(n))         \
     } else if (n >= 8) {                                                                \
         LONG_CASE(8, 2, , IN_PANEL, columns >= 2 * LANES)                               \
         LONG_CASE(8, 1, _part, IN_PANEL, columns <= LANES)                              \
