@@ -47,6 +47,9 @@ enum {
     NEAR_STEPS = 2048,          /* of which so many are */
     MOST_WHOLE = 128,           /* columns that are all turned at once, copied for that */
     MOST_IN_PLACE = 256,        /* or so many, where they are read in place */
+    MOST_OF_FEW = 640,          /* or so many for few rows, if steps are not fewer than these */
+    LEAST_OF_FEW = 128,
+    MOST_OF_FEW_ELEMENTS = 1 << 17, /* of all columns then */
     MOST_WHOLE_ELEMENTS = 3 << 17, /* of the strip that they are */
     MOST_STEPS = 6144,          /* of a sum that is not cut */
     LEAST_STEPS = 32,           /* that are worth turning sums */
@@ -217,6 +220,15 @@ static bool is_whole_in_place(const rlx_tiling *t)
            rlx_is_int_value(rlx_tiling_coefficient(a, rlx_last_digit(&t->column.lanes)), 1);
 }
 
+/* Columns that may be turned at once. Where rows are few, a panel of columns serves few products, so that what turning sums costs is less
+ * than what panels take to fill as long as columns are near. */
+static int64_t most_whole(const rlx_tiling *t, int64_t rows, int64_t steps)
+{
+    const int64_t near = MOST_OF_FEW_ELEMENTS / steps < MOST_OF_FEW ? MOST_OF_FEW_ELEMENTS / steps : MOST_OF_FEW;
+    const bool few = rows >= RLX_COLUMN_PANEL && rows <= 2 * RLX_COLUMN_PANEL && steps >= LEAST_OF_FEW && near > MOST_IN_PLACE;
+    return !is_whole_in_place(t) ? MOST_WHOLE : few ? near : MOST_IN_PLACE;
+}
+
 bool rlx_choose_whole(rlx_tiling *t, bool begins)
 {
     int64_t rows, columns, steps;
@@ -227,8 +239,7 @@ bool rlx_choose_whole(rlx_tiling *t, bool begins)
         return false;
     if (rows < RLX_COLUMN_PANEL && (steps < LEAST_OF_HALF || columns < RLX_COLUMN_PANEL)) /* half a panel, whose tiles are half as good */
         return false;
-    if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 ||
-        columns > (is_whole_in_place(t) ? MOST_IN_PLACE : MOST_WHOLE))
+    if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 || columns > most_whole(t, rows, steps))
         return false;
     t->strip = (rlx_strip){ .width = columns, .stride = 1, .steps = 1, .rows = steps, .length = columns, .lines = 1,
                             .turned = true, .whole = true };
