@@ -45,6 +45,7 @@ enum {
     FAR_SUMS = 1 << 16,     /* that are near enough where weights are far */
     FEW_THREADS = 4,
     SMALL_STRIP = 2048,     /* of one that costs less to copy for each line than to share */
+    NEAR_STRIPS = 6144,     /* of strips alone */
     WHOLE_VECTORS = 16,     /* elements that are turned back in whole vectors */
     MOST_IN_FRONT = 1 << 18, /* elements of panels that wait while a loop runs */
     MOST_EVEN = 8           /* of more tiles than that one more or less does not matter */
@@ -453,13 +454,21 @@ static int64_t even_rows(const rlx_tiling *t)
                                           : even_tiles(lanes, RLX_ROW_TILE, t->strip.whole ? RLX_COLUMN_PANEL : RLX_ROW_PANEL, count + count % 2);
 }
 
+/* Lines that may have a strip each. Those that may share one in turn (`next`: nearly all of it is copied for each line) do not fill the nearest cache. */
+static int64_t most_strips(const rlx_tiling *t)
+{
+    return (t->strip.next > 1 ? NEAR_STRIPS : NEAR_LINES) / (t->strip.rows * t->strip.length);
+}
+
 /* Lines that are turned at once: more where their strips and sums are near, too, and where weights come from afar, which all of them read
  * while those of a tile of rows are nearer; but as many tiles as some threads share. */
 static int64_t lines_together(const rlx_tiling *t, int64_t rows, int64_t lines)
 {
-    const int64_t width = t->strip.width, few = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1,
+    const int64_t width = t->strip.width, few = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1, together = most_strips(t),
                   sums = width * (rows < RLX_ROW_TILE ? rows : RLX_ROW_TILE), near = NEAR_LINES / (t->strip.rows * t->strip.length + sums);
     int64_t most = near > few ? near : few;
+    if (t->strip.next > 1 && together >= few && together < most)
+        most = together;
     while (most > few && most * width % WHOLE_VECTORS)
         most--;
     if (rows * t->strip.rows * t->strip.steps <= FAR_WEIGHTS)
@@ -468,11 +477,10 @@ static int64_t lines_together(const rlx_tiling *t, int64_t rows, int64_t lines)
     return far > most ? far : most;
 }
 
-/* Are they one instruction? Each has a strip of its own then. */
-static bool are_together(const rlx_tiling *t, int64_t lines)
+/* May they be one instruction? Each has a strip of its own then. */
+static bool may_be_together(const rlx_tiling *t, int64_t lines)
 {
-    return t->strip.turned && !t->strip.whole && lines > 1 && rlx_is_strip_copied(t) &&
-           lines * t->strip.rows * t->strip.length <= NEAR_LINES;
+    return t->strip.turned && !t->strip.whole && lines > 1 && rlx_is_strip_copied(t) && lines <= most_strips(t);
 }
 
 /* Lines of the picture in a tile: of those whose sums are turned some, so that what is done with them has rows to go along, else those that
@@ -491,7 +499,7 @@ static int64_t lines_of_tile(const rlx_tiling *t, bool joint)
         most = 1;
     else if (joint && !rlx_is_strip_copied(t)) /* one instruction, so that nothing speaks against many */
         most = tiles_of(lines, 2) * rows * width <= NEAR_SUMS ? tiles_of(lines, 2) : NEAR_SUMS / (rows * width);
-    return t->strip.down && shared ? most : even_tiles(lines, most, 1, 2 * tiles_of(lines, most));
+    return t->strip.down && t->strip.next == 1 && shared ? most : even_tiles(lines, most, 1, 2 * tiles_of(lines, most));
 }
 
 /* Are lines so short, of so few rows, that what is done with their sums had better be done for some of them at once, while they are near? */
@@ -519,6 +527,18 @@ static void choose_low_tiles(rlx_tiling *t)
     t->column_tile = (low && rows > RLX_LOW_ROWS) || half > RLX_LOW_COLUMNS ? RLX_LOW_COLUMNS : half < RLX_COLUMN_TILE ? RLX_COLUMN_TILE : half;
 }
 
+/* Are the lines of a tile one instruction, and do strips come from the tensor? Rows that lie one below the other are shared then, but for small strips, of
+ * which each line has its own. */
+static void choose_strips_of_tile(rlx_tiling *t, int64_t lines, const rlx_for_stmt *nest)
+{
+    const bool together = may_be_together(t, lines), may_share = t->strip.lines > 1 && t->strip.next == 1;
+    t->strip.together = together ? lines : 0;
+    if (!together || !may_share || t->strip.rows * t->strip.length > SMALL_STRIP)
+        rlx_find_border(t, nest, &t->border);
+    if (t->border.is && may_share)
+        t->strip.together = 0;
+}
+
 /* What is done by tiles, or (by_rows) without them where there are few rows. first: what sums begin with; NULL: it is not known. */
 static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_prim *first,
                                       rlx_epilogue *e, const rlx_for_stmt *init,
@@ -530,16 +550,14 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned && !t->strip.whole ? RLX_ROW_TILE : even_rows(t);
     if (joined)
         choose_low_tiles(t);
-    t->strip.joint = are_short_lines(t, joined);
-    const int64_t lines = t->strip.width && !t->strip.of_rows && !t->strip.whole ? lines_of_tile(t, t->strip.joint) : 1;
+    t->strip.joint = !t->strip.unfolded && are_short_lines(t, joined);
+    const bool in_lines = t->strip.width && !t->strip.of_rows && !t->strip.whole;
+    const int64_t lines = t->strip.unfolded ? t->strip.unfolded : in_lines ? lines_of_tile(t, t->strip.joint) : 1;
     t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH
-                     : t->strip.width ? (t->strip.turned || t->strip.joint ? lines : 1) * t->strip.width
+                     : t->strip.width ? (t->strip.turned || t->strip.unfolded || t->strip.joint ? lines : 1) * t->strip.width
                                       : even_columns(t);
-    t->strip.lines = t->strip.down ? lines : 1;
-    const bool together = are_together(t, lines);
-    if (!together || t->strip.rows * t->strip.length > SMALL_STRIP)
-        rlx_find_border(t, nest, &t->border);
-    t->strip.together = together && !t->border.is ? lines : 0;
+    t->strip.lines = t->strip.down && !t->strip.unfolded ? lines : 1;
+    choose_strips_of_tile(t, lines, nest);
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;
@@ -587,7 +605,7 @@ static const rlx_stmt *schedule(rlx_tiling *t, const rlx_for_stmt *init, const r
     if (rlx_choose_whole(t, first != NULL)) {
         t->column.packed = few = false;
         t->row.packed = true;
-    } else if (t->column.packed && rlx_choose_strips(t, first != NULL))
+    } else if (t->column.packed && (rlx_choose_unfolded(t) || rlx_choose_strips(t, first != NULL)))
         t->column.packed = false;
     else if (rlx_choose_row_strips(t))
         t->row.packed = false;

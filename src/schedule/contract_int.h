@@ -38,13 +38,14 @@ typedef struct rlx_strip {
     int64_t stride, steps, apart, rows, length;
     int64_t first;                   /* where step 0 of column 0 is: behind the others, if steps go back (apart < 0) */
     int along;                       /* dimension of the picture that it lies along */
-    int64_t down;                    /* rows of a window that lie below each other, as lines do; 0: they do not */
+    int64_t down, next;              /* rows of a window that lie below each other, and how many of them further down the next line is; 0: lines do not lie so */
     int dimension_down;              /* that rows of a window lie along, like lines or not; -1: it is not known */
     int64_t lines;                   /* of the picture, that share a strip in turn */
     bool joint;                      /* what is done with the sums is done for all lines of a tile at once */
     bool of_rows;                    /* it is what rows are read from; else columns */
     bool turned;                     /* rows of the sum are lanes of panels of columns, and the sums are turned back */
     int64_t together;                /* turned: of lines so many have a strip each below the other, and are one instruction; 0: each is its own */
+    int64_t unfolded;                /* so many lines have each step of their windows in a row of its own; 0: they do not */
     bool whole;                      /* turned: all columns of the sum, each step in a row of its own */
     const rlx_buffer *sums;          /* turned: [column, row] of a tile */
 } rlx_strip;
@@ -58,6 +59,9 @@ typedef struct rlx_border {
     const rlx_prim *fill, *var[RLX_TIR_MAX_DIMS]; /* by dimension of the picture; NULL: there is one index */
     int64_t low[RLX_TIR_MAX_DIMS], count[RLX_TIR_MAX_DIMS];
     int64_t begin, end;              /* elements of a strip that are those of the tensor */
+    int64_t step;                    /* rows of the picture that a line lies below the one before */
+    bool downwards;                  /* so do rows of a window */
+    bool above, below;               /* some rows of windows lie there */
     const rlx_stmt *nests[RLX_MOST_BORDER_NESTS]; /* that make it, then the one that reads it */
     size_t num_nests;
 } rlx_border;
@@ -148,6 +152,8 @@ RLX_INLINE const rlx_side *rlx_strip_side(const rlx_tiling *t) { return t->strip
 /* ---- contract_strip.c: strips in place of panels of columns */
 /* Are the columns windows for which that is better? Says how the strip is then. begins: what sums begin with is known. */
 bool rlx_choose_strips(rlx_tiling *t, bool begins);
+/* Are they windows of so few steps that each step had better have a row of its own? */
+bool rlx_choose_unfolded(rlx_tiling *t);
 /* Are columns so few that rows had better be lanes, and all columns one strip? */
 bool rlx_choose_whole(rlx_tiling *t, bool begins);
 /* Fills such a strip. NULL: out of memory. */
@@ -156,6 +162,12 @@ const rlx_stmt *rlx_fill_whole(const rlx_tiling *t);
 bool rlx_choose_row_strips(rlx_tiling *t);
 /* Has a strip memory of its own? */
 bool rlx_is_strip_copied(const rlx_tiling *t);
+/* Rows of that: of all lines that have or share it. */
+RLX_INLINE int64_t rlx_rows_of_strip(const rlx_tiling *t)
+{
+    const rlx_strip *s = &t->strip;
+    return s->unfolded ? s->rows * s->steps : s->together ? s->together * s->rows : s->rows + (s->lines - 1) * s->next;
+}
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t);
 /* Memory for the sums of a tile, if they are turned. */
 const rlx_buffer *rlx_turned_sums(const rlx_tiling *t);
@@ -173,6 +185,8 @@ void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b);
  * out of memory. */
 const rlx_stmt *rlx_fill_strip_borders(const rlx_tiling *t, const rlx_border *b);
 const rlx_stmt *rlx_copy_inside(const rlx_tiling *t, const rlx_border *b, rlx_strip_line line, int64_t first, int64_t count);
+/* Likewise of lines [first, first + count), each with rows of its own, or unfolded; those may have no border. */
+const rlx_stmt *rlx_copy_lines_inside(const rlx_tiling *t, const rlx_border *b, const rlx_prim *first, const rlx_prim *count);
 /* Nothing reads the picture any more. */
 void rlx_drop_picture(const rlx_tiling *t, const rlx_border *b);
 

@@ -9,12 +9,13 @@
  * row, and is smaller. But columns of a strip end with the row, where vectors may be filled in part only: so it pays where few rows are
  * multiplied with each column, or where rows of the picture are whole vectors.
  *
- * Windows of the next line are made of the same rows but for the lowest, where one line is as far from the next as one row of a window:
- * then lines share a strip in turn, and each copies that row alone. It begins a row further down than the line before; the row of one
- * channel that nobody needs any more is where the new one of the channel in front of it lies.
+ * Windows of the next line are made of the same rows but for the lowest, where one line is as far from the next as one row of a window, or
+ * a few (n):
+ * then lines share a strip in turn, and each copies those rows alone. It begins as many rows further down than the line before; the rows of one
+ * channel that nobody needs any more are where the new ones of the channel in front of it lie.
  *
- *     for v < V - 1:                                   S[c * V + v] = X[c, y0 + v]
- *     for y:                                   S[y - y0 + c * V + V - 1] = X[c, y + V - 1], then as before of S[y - y0 + k, x + u]
+ *     for v < V - n:                           S[c * V + v] = X[c, y0 * n + v]
+ *     for y, V - n <= v < V:         S[(y - y0) * n + c * V + v] = X[c, y * n + v], then as before of S[(y - y0) * n + k, x + u]
  *
  * Where rows are few and lines short, bias and activation are done for some lines at once (`joint`), else for each behind its sums.
  *
@@ -24,6 +25,11 @@
  *         S as before
  *         for x, o, k, u:  T[x, o] += panel[k * U + u, o] * S[k, x * stride + u]
  *         for o, x:        C[o, y, x] = T[x, o]
+ *
+ * Of windows of few steps, as those of the first layer of a network are, each step has a row of its own for the columns of some lines, out of the
+ * tensor (`unfolded`), which costs no more than turning sums does: then columns are contiguous, and sums lie as they should.
+ *
+ *     for tiles of lines y, for y, x, c, v, u:   S[(c * V + v) * U + u, y, x] = X[c, y * n + v, x * stride + u]
  *
  * Where channels come last the rows of the sum are the windows, and read the strip; nothing is turned back.
  *
@@ -55,6 +61,11 @@ enum {
     LEAST_STEPS = 32,           /* that are worth turning sums */
     LEAST_OF_HALF = 256,        /* or so many, of half a panel of rows */
     SHALLOW_STEPS = 64,
+    UNFOLDED_STEPS = 112,       /* of windows that are unfolded, every second column */
+    UNFOLDED_BESIDE = 40,       /* or side by side */
+    SHORTEST_UNFOLDED = 16,     /* columns of lines of those */
+    PAGE = 256,                 /* elements apart of which few lie in the nearest cache */
+    MOST_UNFOLDED = 24576,      /* elements of such a strip, which is read once or twice */
     BEGINNING = 64,             /* steps of a panel that one of windows some columns apart costs besides */
     LOW_TILE = 3,               /* rows of a tile of the machines with the lowest: another row costs them as much as another tile */
     VECTOR = 8,                 /* elements of a vector */
@@ -104,14 +115,17 @@ static int window_dimension(const rlx_tiling *t, const rlx_plan_access *a, int p
     return found;
 }
 
-/* Rows of a window, if they are lines of the picture below each other as windows are; 0: they are not. *along: the dimension that they lie along,
- * -1: it is not known, or they are not so many. */
-static int64_t rows_down(const rlx_tiling *t, const rlx_side *side, int *along)
+/* Finds how rows of a window lie, and those of the next line. */
+static void find_rows_down(const rlx_tiling *t, const rlx_side *side, rlx_strip *s)
 {
-    int64_t stride, apart, rows = 0;
+    int64_t stride = 0, apart = 0, rows = 0;
     const int v = t->depth.count < 3 ? -1 : t->depth.at[t->depth.count - 2];
-    *along = v >= 0 && literal_extent(t, v, &rows) ? window_dimension(t, side->access, side->lanes.at[0], v, &stride, &apart) : -1;
-    return *along >= 0 && stride == apart ? rows : 0;
+    s->dimension_down = v >= 0 && literal_extent(t, v, &rows) ? window_dimension(t, side->access, side->lanes.at[0], v, &stride, &apart) : -1;
+    if (s->dimension_down < 0 || apart < 0 || stride % apart || stride / apart >= rows + (rows == 1) ||
+        (stride != apart && t->depth.count > 3)) /* volumes, whose borders are made */
+        return;
+    s->down = rows;
+    s->next = stride / apart;
 }
 
 /* The strip under `width` windows of a row of the picture, lanes of that side. False: they are no such windows, or it is too long. */
@@ -140,7 +154,7 @@ static bool find_strip(const rlx_tiling *t, const rlx_side *side, rlx_strip *out
     int64_t width;
     if (side->lanes.count != 2 || !literal_extent(t, rlx_last_digit(&side->lanes), &width) || !find_line(t, side, width, out))
         return false;
-    out->down = rows_down(t, side, &out->dimension_down);
+    find_rows_down(t, side, out);
     return true;
 }
 
@@ -204,6 +218,40 @@ bool rlx_choose_strips(rlx_tiling *t, bool begins)
     return true;
 }
 
+/* As many lines at a time as are near, whole vectors if there are such, and steps that do not fall on each other in the cache; fewer if two threads end
+ * sooner then. */
+static int64_t lines_unfolded(const rlx_strip *s, int64_t lines)
+{
+    const int64_t near = MOST_UNFOLDED / (s->rows * s->steps * s->width), most = near < lines ? near : lines;
+    int64_t best = 1, fits = 0;
+    for (int64_t n = most; n > 0 && n > most / 2; n--) {
+        const int64_t fit = n * s->width % PAGE == 0 ? 1 : n * s->width % (2 * WIDEST_VECTOR) == 0 ? 4 : n * s->width % WIDEST_VECTOR == 0 ? 3 : 2;
+        if (fit > fits || (fit == fits && rlx_last_of_two(lines, n) * 16 < rlx_last_of_two(lines, best) * 15))
+            best = n, fits = fit;
+    }
+    return best;
+}
+
+/* Steps of windows that are unfolded, of pictures: those side by side, without rows below each other, or a panel in each line, are near in another way, too. */
+static int64_t most_unfolded(const rlx_strip *s)
+{
+    return s->stride == 1 || s->steps > 3 || s->dimension_down < 0 || s->width % (2 * WIDEST_VECTOR) == 0 ? UNFOLDED_BESIDE : UNFOLDED_STEPS;
+}
+
+bool rlx_choose_unfolded(rlx_tiling *t)
+{
+    rlx_strip s;
+    int64_t rows, columns;
+    if (t->row.param < 0 || !rlx_int_literal(t->row.lanes.extent, &rows) || rows % VECTOR || !rlx_int_literal(t->column.lanes.extent, &columns) ||
+        !find_strip(t, &t->column, &s) || s.along + 1 != (int)t->column.access->num_indices || s.apart < 0 || s.width < SHORTEST_UNFOLDED ||
+        s.stride > 2 || t->depth.count > 3 || s.rows * s.steps > most_unfolded(&s) ||
+        (s.stride == 1 && (s.width % WIDEST_VECTOR == 0 || rows == VECTOR)))
+        return false;
+    t->strip = s;
+    t->strip.unfolded = lines_unfolded(&s, columns / s.width);
+    return true;
+}
+
 /* Are rows whole panels, nearly? What is less than half a vector more than those costs more than half a panel. */
 static bool are_panels(int64_t rows)
 {
@@ -259,13 +307,13 @@ bool rlx_choose_row_strips(rlx_tiling *t)
 /* The rows of one channel are below each other, as the strip would have them. */
 bool rlx_is_strip_copied(const rlx_tiling *t)
 {
-    return t->strip.whole ? !is_whole_in_place(t) : t->strip.of_rows || t->depth.count > 2 || t->strip.rows > FEW_ROWS;
+    return t->strip.whole ? !is_whole_in_place(t) : t->strip.of_rows || t->strip.unfolded || t->depth.count > 2 || t->strip.rows > FEW_ROWS;
 }
 
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
 {
-    const int64_t rows = t->strip.together ? t->strip.together * t->strip.rows : t->strip.rows + t->strip.lines - 1;
-    const rlx_prim *shape[2] = { rlx_int64(t->ctx, rows), rlx_int64(t->ctx, t->strip.length) };
+    const rlx_strip *s = &t->strip;
+    const rlx_prim *shape[2] = { rlx_int64(t->ctx, rlx_rows_of_strip(t)), rlx_int64(t->ctx, s->unfolded ? s->unfolded * s->width : s->length) };
     const rlx_string *name = rlx_string_z(t->ctx, "strip");
     return name ? rlx_buffer_new(t->ctx, name, RELAX_FLOAT32, shape, 2, NULL, t->place) : NULL;
 }
@@ -352,6 +400,8 @@ const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, cons
     const rlx_prim *first = rlx_fold_add(ctx, rlx_fold_mul(ctx, x, rlx_int64(ctx, t->strip.stride)), rlx_int64(ctx, t->strip.first)),
                    *at[RLX_TIR_MAX_DIMS] = { rlx_fold_add(ctx, k, line.shift),
                                              rlx_fold_add(ctx, first, rlx_fold_mul(ctx, u, rlx_int64(ctx, t->strip.apart))) };
+    if (t->strip.unfolded)
+        at[0] = k, at[1] = x;
     if (t->strip.buffer)
         return rlx_load(ctx, t->strip.buffer, at, 2);
     const rlx_side *side = rlx_strip_side(t);

@@ -322,10 +322,11 @@ static const rlx_stmt *innermost(const rlx_tiling *t, const depth_tile *d, const
                                  const rlx_prim *column_panel, const rlx_sched_loop *around)
 {
     rlx_context *ctx = t->ctx;
+    const bool windows = t->strip.width && !t->strip.unfolded;
     const rlx_sched_loop loops[5] = {
         rlx_sched_loop_new(ctx, "i", rows->count), rlx_sched_loop_new(ctx, "j", columns->count),
-        rlx_sched_loop_new(ctx, "k", t->strip.width ? number(t, t->strip.rows) : d->steps),
-        rlx_sched_loop_new(ctx, "u", number(t, t->strip.width ? t->strip.steps : 1)),
+        rlx_sched_loop_new(ctx, "k", windows ? number(t, t->strip.rows) : d->steps),
+        rlx_sched_loop_new(ctx, "u", number(t, windows ? t->strip.steps : 1)),
         rlx_sched_loop_new(ctx, "r", number(t, t->dot ? RLX_FOUR : 1))
     };
     const rlx_prim *i = loops[0].var, *j = loops[1].var, *k = loops[2].var, *u = loops[3].var, *r = loops[4].var,
@@ -490,10 +491,10 @@ static const rlx_stmt *in_column_panels(const rlx_tiling *t, const depth_tile *d
 static const rlx_stmt *in_lines(const rlx_tiling *t, const lane_tile *lines, const rlx_prim *first, const rlx_stmt *body)
 {
     const rlx_strip *s = &t->strip;
-    const int64_t above = s->lines > 1 ? s->down - 1 : 0;
+    const int64_t above = s->lines > 1 ? s->down - s->next : 0;
     if (!s->buffer)
         return rlx_sched_wrap(t->ctx, &lines->loop, body, t->place);
-    body = both(t, rlx_copy_to_strip(t, lines->line, above, above ? 1 : 0), body);
+    body = both(t, rlx_copy_to_strip(t, lines->line, above, above ? s->next : 0), body);
     if (!above && t->border.is)
         return rlx_tir_with_temporary(t->ctx, s->buffer, both(t, rlx_fill_strip_borders(t, &t->border), rlx_sched_wrap(t->ctx, &lines->loop, body, t->place)),
                                       t->place);
@@ -513,7 +514,7 @@ static lane_tile lines_of(const rlx_tiling *t, const lane_tile *tile, int64_t li
     line.line.y = add(t, mul(t, tile->loop.var, number(t, lines)), line.loop.var);
     line.line.shift = number(t, 0);
     if (t->strip.lines > 1)
-        line.line.shift = line.loop.var;
+        line.line.shift = mul(t, line.loop.var, number(t, t->strip.next));
     return line;
 }
 
@@ -525,11 +526,19 @@ static lane_tile whole_line(const rlx_tiling *t, const lane_tile *columns)
     return line;
 }
 
+/* Fills the strips of all lines, each with its own; first: the first line. */
+static const rlx_stmt *copy_lines(const rlx_tiling *t, const lane_tile *line, const rlx_prim *first)
+{
+    return t->border.is ? both(t, rlx_fill_strip_borders(t, &t->border), rlx_copy_lines_inside(t, &t->border, first, line->loop.extent))
+                        : rlx_sched_wrap(t->ctx, &line->loop, rlx_copy_to_strip(t, line->line, 0, 0), t->place);
+}
+
 /* Such panels, each for all lines at once, whose strips are filled before. */
-static const rlx_stmt *in_panels_of_lines(const rlx_tiling *t, const depth_tile *d, const lane_tile *panel, const rlx_prim *at, lane_tile *line)
+static const rlx_stmt *in_panels_of_lines(const rlx_tiling *t, const depth_tile *d, const lane_tile *panel, const rlx_prim *at, lane_tile *line,
+                                          const rlx_prim *first)
 {
     line->line.shift = mul(t, line->loop.var, number(t, t->strip.rows));
-    const rlx_stmt *copy = rlx_sched_wrap(t->ctx, &line->loop, rlx_copy_to_strip(t, line->line, 0, 0), t->place),
+    const rlx_stmt *copy = copy_lines(t, line, first),
                    *sums = rlx_sched_wrap(t->ctx, &panel->loop, innermost_turned(t, d, panel, at, line, &line->loop), t->place);
     return rlx_tir_with_temporary(t->ctx, t->strip.buffer, both(t, copy ? rlx_copy_fresh(t->ctx, copy) : NULL, sums), t->place);
 }
@@ -544,14 +553,15 @@ static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d
               line = t->strip.whole ? whole_line(t, columns) : lines_of(t, columns, lines);
     if (full)
         panel.count = number(t, RLX_COLUMN_PANEL);
-    const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var);
+    const rlx_prim *at = add(t, mul(t, row->loop.var, number(t, t->row_tile / RLX_COLUMN_PANEL)), panel.loop.var),
+                   *first = mul(t, columns->loop.var, number(t, lines));
     const rlx_stmt *body;
     if (t->strip.together)
-        body = in_panels_of_lines(t, d, &panel, at, &line);
+        body = in_panels_of_lines(t, d, &panel, at, &line, first);
     else {
         body = innermost_turned(t, d, &panel, at, &line, full ? &panel.loop : NULL);
         body = full ? body : rlx_sched_wrap(t->ctx, &panel.loop, body, t->place);
-        body = t->strip.whole ? body : in_lines(t, &line, mul(t, columns->loop.var, number(t, lines)), body);
+        body = t->strip.whole ? body : in_lines(t, &line, first, body);
     }
     return rlx_tir_with_temporary(t->ctx, t->strip.sums, both(t, body, turn_back(t, row, columns)), t->place);
 }
@@ -632,7 +642,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     if (t->column.packed && !t->column.panel)
         t->column.panel = new_panel(t, &t->column, "columns", &d, t->one_by_one ? RLX_COLUMN_PANEL : t->column_tile,
                                     RLX_COLUMN_PANEL);
-    const bool lines = t->strip.width && !t->strip.of_rows && !t->strip.turned && !t->strip.joint; /* are what is computed at a time */
+    const bool lines = t->strip.width && !t->strip.of_rows && !t->strip.turned && !t->strip.joint && !t->strip.unfolded; /* are what is computed at a time */
     /* Panels that are there need no tiles where all rows are one; what is read in place does not either. */
     if (t->epilogue || t->strip.width ||
         (t->column.packed && (!rlx_has_all_panels(&t->column) || !rlx_is_at_most(t->row.lanes.extent, RLX_ROW_TILE))))
@@ -646,6 +656,11 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     const rlx_stmt *body = rows_of(t, &d, &rows, &line);
     if (lines)
         body = in_lines(t, &line, mul(t, columns.loop.var, number(t, t->strip.lines)), body);
+    if (t->strip.unfolded) {
+        const rlx_prim *first = mul(t, columns.loop.var, number(t, t->strip.unfolded)), *count = rlx_ceil_div(ctx, columns.count, t->strip.width);
+        const rlx_stmt *filled = both(t, rlx_fill_strip_borders(t, &t->border), rlx_copy_lines_inside(t, &t->border, first, count));
+        body = rlx_tir_with_temporary(ctx, t->strip.buffer, both(t, filled, body), t->place);
+    }
     if (t->strip.whole && t->strip.buffer) /* for all tiles of rows */
         body = rlx_tir_with_temporary(ctx, t->strip.buffer, both(t, rlx_fill_whole(t), body), t->place);
     /* the outer side is packed once for all tiles of the inner one */

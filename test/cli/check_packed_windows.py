@@ -41,7 +41,7 @@ class Windows(Program):
         size = [pick.choice([1, 4, 7, 8, 9, 10, 14, 16, pick.randint(1, most)]) if n < 3 else pick.randint(2, most) for _ in range(n)]
         if n < 3 and pick.random() < 0.25:     # lines so long that they are cut, or strips of them come without a picture
             size[-1] = pick.choice([96, 120, 128, 200, 240, 500]) if n == 1 else pick.randint(40, 70)
-            size[:-1] = [min(s, 6) for s in size[:-1]]
+            size[:-1] = [min(s, pick.choice([6, 20])) for s in size[:-1]]
         channels = groups * pick.choice([1, 3, 8, 16, 40])
         out = groups * pick.choice([1, 8, 16, 24, 32, 48, 64, 80, 96, pick.randint(1, 40)])
         if pick.random() < 0.2:     # a window for each channel
