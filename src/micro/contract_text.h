@@ -170,7 +170,7 @@ static const struct { uint8_t apart, times; } rlx_row_from[] = { { 0, 0 }, { 0, 
     }
 /* n rows: where they are fewer than R, those that both halves have come out the same twice. */
 #define LONG_TILE(R, W, part, way, steps)                                                           \
-    SET static void NAME(way##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column, int64_t n, \
+    SET RLX_ON_LINE static void NAME(way##_##R##x##W##part)(const rlx_micro_sum *r, int64_t row, int64_t column, int64_t n, \
                                              const rlx_micro_ask *ask)                             \
     {                                                                                              \
         const int64_t acc_i = r->acc_i, a_i = r->a_i, a_k = r->a_k, b_k = r->b_k, depth = r->depth, \
