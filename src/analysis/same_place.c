@@ -66,8 +66,8 @@ static const rlx_for_stmt *inner_loop(const search *s)
     return s->loops.len ? rlx_vec_last(&s->loops) : NULL;
 }
 
-/* Is the buffer the parameter, or all of it in one other form? */
-static bool is_one_form(access *a, const rlx_buffer *b, size_t num_indices)
+/* Notes that a parameter is accessed as b, itself or all of it in another form. Is it the form of all accesses so far? */
+static bool note_form(access *a, const rlx_buffer *b, size_t num_indices)
 {
     const bool plain = !b->num_strides && (!b->elem_offset || rlx_is_int_value(b->elem_offset, 0)) && b->dtype == a->buffer->dtype;
     a->form = a->form ? a->form : b;
@@ -109,7 +109,7 @@ static void note_load(search *s, const rlx_buffer_load *load)
         a->first_load = s->nest + 1;
     if (a->stores)                       /* of an output: what matters is where it was first */
         return;
-    bool same = s->in_store && is_one_form(a, b, load->num_indices) && (!again || (!a->anywhere && a->inner == inner_loop(s) &&
+    bool same = s->in_store && note_form(a, b, load->num_indices) && (!again || (!a->anywhere && a->inner == inner_loop(s) &&
                                               same_indices(s, a->first_index, first,
                                                            load->num_indices)));
     a->anywhere = !same;
@@ -119,36 +119,41 @@ static void note_load(search *s, const rlx_buffer_load *load)
     a->first_index = first;
 }
 
-/* Marks the loops whose values an index tells apart, as digits of a number: each counts further than all together that count less. */
+/* Marks the loops that an index hangs on if it tells all of their values apart, as digits of a number: each counts further than all together
+ * that count less. */
 static void mark_digits(const search *s, const rlx_prim *index, bool *told)
 {
     const rlx_prim *vars[MOST_LOOPS];
     const size_t n = s->loops.len;
-    uint32_t done = 0;
-    int64_t base;
+    bool digits[MOST_LOOPS] = { false };
+    int64_t base, low, high, c;
     rlx_tir_affine a;
     for (size_t k = 0; k < n; k++)
         vars[k] = s->loops.data[k]->loop_var;
     if (!rlx_tir_affine_of(s->ctx, index, vars, n, &a) || !rlx_int_literal(a.base, &base)) /* else it might hang on the iteration, too */
         return;
-    for (int64_t reach = 1, least, low, high, c; reach < INT64_MAX;) {
+    for (int64_t reach = 1;;) {
         size_t next = n;
-        least = INT64_MAX;
-        for (size_t k = 0; k < n; k++)
-            if (a.coeff[k] && !(done >> k & 1)) {
-                if (!rlx_int_literal(a.coeff[k], &c) || c < 1)
-                    return;
-                if (c < least)
-                    least = c, next = k;
-            }
-        if (next == n || least < reach)
+        int64_t least = INT64_MAX;
+        for (size_t k = 0; k < n; k++) {
+            if (!a.coeff[k] || digits[k])
+                continue;
+            if (!rlx_int_literal(a.coeff[k], &c) || c < 1)
+                return;
+            if (c < least)
+                least = c, next = k;
+        }
+        if (next == n)
+            break;
+        if (least < reach)
             return;
-        told[next] = true;
-        done |= 1u << next;
+        digits[next] = true;
         rlx_bounds(s->ctx, NULL, rlx_fold_cast(s->ctx, RELAX_INT64, s->loops.data[next]->extent), &low, &high);
         if (high == INT64_MAX || high < 1 || !rlx_mul_i64(least, high, &reach))
             reach = INT64_MAX;
     }
+    for (size_t k = 0; k < n; k++)
+        told[k] |= digits[k];
 }
 
 /* Does each loop around that has more than one iteration stand in an index? */
@@ -175,7 +180,7 @@ static void note_store(search *s, const rlx_buffer_store *store)
     size_t first = keep_indices(s, store->indices, store->num_indices);
     if (first == SIZE_MAX)
         return;
-    a->stores += is_one_form(a, b, store->num_indices) ? 1 : 2;
+    a->stores += note_form(a, b, store->num_indices) ? 1 : 2;
     a->nest = s->nest;
     a->order = s->order;
     a->inner = inner_loop(s);

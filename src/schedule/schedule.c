@@ -119,8 +119,8 @@ static const rlx_node *replace(rlx_rewriter *r, const rlx_node *n)
     const rlx_for_stmt *nest = rlx_as_for_stmt(n);
     rlx_after none = { .count = 0 };
     ((rlx_panel_params *)r->user)->num_before = 0;
-    if (n->kind == RLX_NODE_IF_THEN_ELSE)
-        ((rlx_panel_params *)r->user)->in_front = NULL; /* for what is inside, and, which is no matter, behind it in the loop */
+    if (n->kind == RLX_NODE_IF_THEN_ELSE || n->kind == RLX_NODE_WHILE) /* what is inside is done at times only */
+        ((rlx_panel_params *)r->user)->in_front = NULL; /* behind it in the loop, too, which is no matter */
     const rlx_stmt *now = seq    ? schedule_sequence(r, seq)
                           : nest ? rlx_schedule_contraction(r->ctx, r->user, NULL, nest, &none)
                                  : n;

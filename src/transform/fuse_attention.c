@@ -33,7 +33,7 @@ static const struct { const char *name; enum role role; } roles[] = {
 
 /* A binding of the block. */
 typedef struct member {
-    const rlx_call *call;                /* of one of those operators; NULL: it is none, or is used outside */
+    const rlx_call *call;                /* of one of those operators; NULL: it is none */
     enum role role;
     uint32_t uses, user;                 /* in the block; the last that uses it */
     bool kept;                           /* it is used outside */
