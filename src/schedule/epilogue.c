@@ -300,23 +300,27 @@ static bool is_made_here(const rlx_epilogue *e, const rlx_touched *x)
            !(x->loaded_by & ((2u << first) - 1));
 }
 
+/* Are they elements of the same type, at the same places of buffers of one shape? */
+static bool are_alike(const rlx_tiling *t, const rlx_touched *x, const rlx_touched *y)
+{
+    const rlx_buffer *a = rlx_as_buffer(x->access.buffer), *b = rlx_as_buffer(y->access.buffer);
+    bool are = a->dtype == b->dtype && a->num_shape == b->num_shape;
+    for (size_t d = 0; d < a->num_shape && are; d++)
+        are = x->access.indices[d] == y->access.indices[d] && rlx_prove_equal(t->ctx, NULL, a->shape[d], b->shape[d]) == RLX_EQUAL;
+    return are;
+}
+
 /* What may be the accumulator in place of C: what one nest stores where C was, when nobody needs C any more. */
 static const rlx_touched *find_result(const rlx_tiling *t, const rlx_epilogue *e)
 {
     const rlx_touched *c = &e->touched[0];
-    const rlx_buffer *own = rlx_as_buffer(c->access.buffer);
     for (size_t k = 1; k < e->num_touched; k++) {
         const rlx_touched *y = &e->touched[k];
-        const rlx_buffer *b = rlx_as_buffer(y->access.buffer);
         bool fits = y->stored_by && !(y->stored_by & (y->stored_by - 1)) && !y->loaded_by && !y->block &&
-                    c->loaded_by < 2 * y->stored_by && b->dtype == own->dtype &&
-                    b->num_shape == own->num_shape;
+                    c->loaded_by < 2 * y->stored_by;
         for (size_t i = 0; i < e->count && fits; i++)
             fits = !(y->stored_by >> i & 1) || e->nests[i].body->kind == RLX_NODE_BUFFER_STORE;
-        for (size_t d = 0; d < own->num_shape && fits; d++)
-            fits = y->access.indices[d] == c->access.indices[d] &&
-                   rlx_prove_equal(t->ctx, NULL, b->shape[d], own->shape[d]) == RLX_EQUAL;
-        if (fits)
+        if (fits && are_alike(t, y, c))
             return y;
     }
     return NULL;
@@ -325,16 +329,9 @@ static const rlx_touched *find_result(const rlx_tiling *t, const rlx_epilogue *e
 /* Is something loaded where y is stored, so that it may be the memory of y once it is dead? Not if sums wait there. */
 static bool may_be_overwritten(const rlx_tiling *t, const rlx_epilogue *e, const rlx_touched *y)
 {
-    const rlx_buffer *own = rlx_as_buffer(y->access.buffer);
-    for (size_t k = 1; k < e->num_touched; k++) {
-        const rlx_touched *x = &e->touched[k];
-        const rlx_buffer *b = rlx_as_buffer(x->access.buffer);
-        bool is = x != y && !x->stored_by && x->loaded_by == y->stored_by && b->dtype == own->dtype && b->num_shape == own->num_shape;
-        for (size_t d = 0; d < own->num_shape && is; d++)
-            is = x->access.indices[d] == y->access.indices[d] && rlx_prove_equal(t->ctx, NULL, b->shape[d], own->shape[d]) == RLX_EQUAL;
-        if (is)
+    for (const rlx_touched *x = e->touched + 1; x < e->touched + e->num_touched; x++)
+        if (x != y && !x->stored_by && x->loaded_by == y->stored_by && are_alike(t, x, y))
             return true;
-    }
     return false;
 }
 

@@ -11,7 +11,6 @@
  *
  * needs: normal form, struct info. keeps: all numbers, struct info. Left alone: scores of few rows, as of one token behind others, or of a number of
  * them that is not known and not that of the columns; what is read from memory that somebody writes to. */
-#include "transform/codegen_function.h"
 #include "transform/group_block.h"
 #include "transform/tir_call.h"
 #include "transform/transform_int.h"
@@ -64,12 +63,6 @@ static bool note_use(void *user, const rlx_expr *e)
     return true;
 }
 
-static bool is_unwritten(void *user, const rlx_expr *e)
-{
-    const fusing *z = user;
-    return !rlx_is_written(&z->written, e);
-}
-
 static bool is_last_axis(const rlx_call *softmax, size_t ndim)
 {
     const int64_t axis = rlx_attr_as_int(rlx_call_attr(softmax, "axis"), -1);
@@ -84,7 +77,7 @@ static void find_role(fusing *z, const rlx_binding *b, member *m)
     const rlx_expr *value = rlx_binding_value(b);
     const rlx_op_row *row = b->kind == RLX_NODE_VAR_BINDING ? rlx_callee_op(value) : NULL;
     size_t ndim;
-    if (!row || !sizes_of(rlx_binding_var(b), &ndim) || (z->written.any && !rlx_each_operand(z->ctx, value, is_unwritten, z)))
+    if (!row || !sizes_of(rlx_binding_var(b), &ndim) || !rlx_reads_unwritten(z->ctx, &z->written, value))
         return;
     for (size_t i = 0; i < RLX_COUNT(roles); i++)
         if (z->rows[i] == row)
@@ -225,9 +218,8 @@ static bool has_rows(const fusing *z, uint32_t softmax)
 
 static const rlx_function *finish(void *user, uint32_t number, const rlx_function *f)
 {
-    fusing *z = user;
     (void)number;
-    return rlx_function_with_attrs(z->ctx, f, rlx_attrs_with(z->ctx, f->attrs, "Primitive", rlx_attr_bool_new(z->ctx, true)));
+    return rlx_mark_primitive(((fusing *)user)->ctx, f);
 }
 
 static rlx_slice name_of(void *user, uint32_t number)
@@ -260,12 +252,6 @@ static const rlx_block *fuse_block(void *user, const rlx_block *b)
 
 /* ---- the pass ------------------------------------------------------------------------------- */
 
-static bool is_left_alone(const rlx_function *f)
-{
-    return !f || !f->body || rlx_flag_attr(f->attrs, "Primitive") ||
-           (f->attrs && (rlx_attrs_get(f->attrs, "Composite") || rlx_attrs_get(f->attrs, "Codegen")));
-}
-
 const rlx_module *rlx_pass_fuse_attention(rlx_pass_run *run, const rlx_module *m)
 {
     fusing z = { .ctx = run->ctx };
@@ -277,7 +263,7 @@ const rlx_module *rlx_pass_fuse_attention(rlx_pass_run *run, const rlx_module *m
     bool good = rlx_find_written(run->ctx, m, &z.written);
     for (size_t i = 0; z.mb && good && i < m->num_functions; i++) {
         const rlx_function *f = rlx_as_function(m->functions[i]),
-                           *now = is_left_alone(f) ? f : rlx_rewrite_dataflow_blocks(run->ctx, f, fuse_block, &z, false);
+                           *now = !f || !f->body || rlx_is_group(f) ? f : rlx_rewrite_dataflow_blocks(run->ctx, f, fuse_block, &z, false);
         good = !f || (now && (now == f || rlx_module_builder_define(z.mb, rlx_as_global_var(m->gvars[i]), &now->node)));
     }
     if (z.mb && good && !run->ctx->diags.out_of_memory)

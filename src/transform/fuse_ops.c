@@ -169,12 +169,6 @@ static bool note_write(fuser *z, const rlx_call *call)
     return true;
 }
 
-static bool is_not_written(void *user, const rlx_expr *e)
-{
-    const fuser *z = user;
-    return !rlx_is_written(&z->written, e);
-}
-
 /* Functions may write into what they are given, too. */
 static bool note_writes(fuser *z, const rlx_expr *value)
 {
@@ -182,8 +176,7 @@ static bool note_writes(fuser *z, const rlx_expr *value)
     enum rlx_op_id id = call ? rlx_op_id_of(call->op) : RLX_OP_ID_NONE;
     if (id == RLX_OP_ID_CALL_TIR_INPLACE || id == RLX_OP_ID_CALL_INPLACE_PACKED)
         return note_write(z, call);
-    if (call && z->graph.nodes.data[z->at].pattern == RLX_OPAQUE && z->written.any &&
-        !rlx_each_operand(z->ctx, value, is_not_written, z))
+    if (call && z->graph.nodes.data[z->at].pattern == RLX_OPAQUE && !rlx_reads_unwritten(z->ctx, &z->written, value))
         begin_section(z);
     return true;
 }
@@ -246,22 +239,16 @@ static bool number_groups(fuser *z, size_t *num_groups)
     return true;
 }
 
-static const rlx_function *mark_primitive(void *user, uint32_t group, const rlx_function *f)
+static const rlx_function *finish(void *user, uint32_t group, const rlx_function *f)
 {
-    fuser *z = user;
     (void)group;
-    const rlx_attr *attrs = rlx_attrs_with(z->ctx, f->attrs, "Primitive", rlx_attr_bool_new(z->ctx, true));
-    const rlx_sinfo *sinfo =
-        rlx_signature(z->ctx, f->params, f->num_params, f->ret_sinfo, f->is_pure, NULL);
-    return attrs && sinfo ? rlx_function_new(z->ctx, f->params, f->num_params, f->body, f->ret_sinfo, f->ret_stated,
-                                             f->is_pure, attrs, sinfo, f->place)
-                          : NULL;
+    return rlx_mark_primitive(((fuser *)user)->ctx, f);
 }
 
 static const rlx_block *fuse_block(void *user, const rlx_block *b)
 {
     fuser *z = user;
-    rlx_group_how how = { .mb = z->mb, .prefix = "fused", .user = z, .finish = mark_primitive };
+    rlx_group_how how = { .mb = z->mb, .prefix = "fused", .user = z, .finish = finish };
     const rlx_block *out = NULL;
     size_t num_groups = 0;
     bool good = true;
@@ -281,15 +268,9 @@ static const rlx_block *fuse_block(void *user, const rlx_block *b)
 
 /* ---- the pass ------------------------------------------------------------------------------- */
 
-static bool is_fused(const rlx_function *f)
-{
-    return rlx_flag_attr(f->attrs, "Primitive") || rlx_attrs_get(f->attrs, "Codegen") ||
-           rlx_attrs_get(f->attrs, "Composite");
-}
-
 static bool fuse_function(fuser *z, const rlx_global_var *gv, const rlx_function *f)
 {
-    if (!f || !f->body || is_fused(f))
+    if (!f || !f->body || rlx_is_group(f))
         return true;
     const rlx_function *now = rlx_rewrite_dataflow_blocks(z->ctx, f, fuse_block, z, true);
     return now && (now == f || rlx_module_builder_define(z->mb, gv, &now->node));

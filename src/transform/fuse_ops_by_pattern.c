@@ -29,12 +29,6 @@ typedef struct by_pattern {
 
 /* ---- matches -------------------------------------------------------------------------------- */
 
-static bool is_unwritten(void *user, const rlx_expr *e)
-{
-    const by_pattern *z = user;
-    return !rlx_is_written(&z->written, e);
-}
-
 static bool in_dataflow(const by_pattern *z, const rlx_scene_entry *e)
 {
     return e->block != RLX_NOWHERE && e->value && e->var &&
@@ -48,8 +42,7 @@ static void check_member(void *user, uint32_t entry, bool into)
     const rlx_scene_entry *e = &z->scene.entries.data[entry];
     (void)into;
     z->fits &= in_dataflow(z, e) && z->group_of[entry] == RLX_NO_GROUP && !rlx_as_function(e->value) &&
-               !rlx_as_if_expr(e->value) &&
-               (!z->written.any || rlx_each_operand(z->ctx, e->value, is_unwritten, z));
+               !rlx_as_if_expr(e->value) && rlx_reads_unwritten(z->ctx, &z->written, e->value);
 }
 
 static void take_member(void *user, uint32_t entry, bool into)
@@ -161,18 +154,12 @@ static const rlx_block *group_block(void *user, const rlx_block *b)
 
 /* ---- modules -------------------------------------------------------------------------------- */
 
-static bool is_left_alone(const rlx_function *f)
-{
-    return !f || !f->body || (f->attrs && (rlx_attrs_get(f->attrs, "Composite") || rlx_attrs_get(f->attrs, "Codegen") ||
-                                           rlx_flag_attr(f->attrs, "Primitive")));
-}
-
 static bool fuse_function(by_pattern *z, const rlx_pattern_plan *plan, size_t i, uint64_t *steps)
 {
     const rlx_module *m = z->module;
     const rlx_function *f = rlx_as_function(m->functions[i]), *out = f;
     const rlx_global_var *gv = rlx_as_global_var(m->gvars[i]);
-    if (is_left_alone(f) || (z->how->gv && z->how->gv != gv))
+    if (!f || !f->body || rlx_is_group(f) || (z->how->gv && z->how->gv != gv))
         return true;
     z->num_groups = 0;
     z->number.len = 0;

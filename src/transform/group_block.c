@@ -1,5 +1,7 @@
 /* group_block.c: functions for groups of bindings, and their calls (group_block.h). */
 #include "transform/group_block.h"
+
+#include "transform/codegen_function.h"
 #include "transform/transform_int.h"
 
 typedef struct span { size_t first, count; } span;
@@ -540,4 +542,23 @@ bool rlx_untangle_groups(rlx_context *ctx, const rlx_block *block, uint32_t *gro
     bool good = before && sort_out(&b, num_groups) && untangle(&b, group_of, in_order);
     free_groups(&b);
     return good;
+}
+
+/* ---- functions ------------------------------------------------------------------------------ */
+
+static bool is_unwritten(void *user, const rlx_expr *e) { return !rlx_is_written(user, e); }
+
+bool rlx_reads_unwritten(rlx_context *ctx, const rlx_written *w, const rlx_node *value)
+{
+    return !w->any || rlx_each_operand(ctx, value, is_unwritten, (void *)w);
+}
+
+bool rlx_is_group(const rlx_function *f)
+{
+    return f->attrs && (rlx_flag_attr(f->attrs, "Primitive") || rlx_attrs_get(f->attrs, "Codegen") || rlx_attrs_get(f->attrs, "Composite"));
+}
+
+const rlx_function *rlx_mark_primitive(rlx_context *ctx, const rlx_function *f)
+{
+    return rlx_function_with_attrs(ctx, f, rlx_attrs_with(ctx, f->attrs, "Primitive", rlx_attr_bool_new(ctx, true)));
 }

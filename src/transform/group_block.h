@@ -8,6 +8,7 @@
 #ifndef RLX_GROUP_BLOCK_H
 #define RLX_GROUP_BLOCK_H
 
+#include "analysis/analysis.h"
 #include "sinfo/builder.h"
 
 #define RLX_NO_GROUP UINT32_MAX
@@ -35,5 +36,12 @@ bool rlx_untangle_groups(rlx_context *ctx, const rlx_block *b, uint32_t *group_o
 /* Calls `each` for the variables and constants that a value or struct info mentions, in order, again as often as they
  * come. False: it said no, or out of memory. */
 bool rlx_each_operand(rlx_context *ctx, const rlx_node *n, bool (*each)(void *user, const rlx_expr *e), void *user);
+/* Does a value read nothing that somebody writes to? It may run later then. */
+bool rlx_reads_unwritten(rlx_context *ctx, const rlx_written *w, const rlx_node *value);
+
+/* Is the function a group already, of this library or for a back end? */
+bool rlx_is_group(const rlx_function *f);
+/* f with the attribute Primitive: it is to become one TIR function. NULL: out of memory. */
+const rlx_function *rlx_mark_primitive(rlx_context *ctx, const rlx_function *f);
 
 #endif
