@@ -138,21 +138,7 @@ static bool join(rlx_context *ctx, rlx_rows *a, const rlx_rows *b, bool in_front
     return ok;
 }
 
-/* Is there enough to do in an iteration? */
-static bool is_large(const rlx_rows *r)
-{
-    for (size_t i = 0; i < r->boxes.len; i++) {
-        const rlx_box *b = &r->boxes.data[i];
-        int64_t all = 1;
-        bool counts = !b->mixed;
-        for (size_t d = 0; d < b->buffer->num_shape && counts; d++)
-            counts = rlx_mul_i64(all, rlx_plan_likely_size(b->extent[d]), &all);
-        if (counts && all >= FEW)
-            return true;
-    }
-    return false;
-}
-
+/* About how many elements those are; INT64_MAX: more than can be counted. */
 static int64_t elements_of(const rlx_prim *const *extents, size_t count)
 {
     int64_t all = 1;
@@ -160,6 +146,17 @@ static int64_t elements_of(const rlx_prim *const *extents, size_t count)
         if (!rlx_mul_i64(all, rlx_plan_likely_size(extents[d]), &all))
             return INT64_MAX;
     return all;
+}
+
+/* Is there enough to do in an iteration? */
+static bool is_large(const rlx_rows *r)
+{
+    for (size_t i = 0; i < r->boxes.len; i++) {
+        const rlx_box *b = &r->boxes.data[i];
+        if (!b->mixed && elements_of(b->extent, b->buffer->num_shape) >= FEW)
+            return true;
+    }
+    return false;
 }
 
 /* Is it worth it that a product b joins rows? If what they hand each other leaves the cache, and few elements of each operand are read in an
