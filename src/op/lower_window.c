@@ -20,7 +20,7 @@
 #define MAX_AXES RLX_LOW_AXES
 #define MAX_SPATIAL 3
 #define SMALL_GROUP 2048 /* elements */
-#define STRIDED_CHANNEL 4096
+#define SINGLE_CHANNEL 16384
 #define SMALL_PICTURE 1024
 #define NEAR_PICTURES 8192
 #define STRIDED_PICTURE 2048 /* elements: rows are long enough to be pooled where they are */
@@ -806,8 +806,8 @@ static void accumulate_phases(window *w, const phased *p, const char *name, cons
     }
 }
 
-/* Borders cost more than the data of a small group. Single channels are done side by side (schedule/channels.c): where they lie so, and
- * where windows step over elements, if they are not far too large for that. */
+/* Borders cost more than the data of a small group. Single channels are done some at a time (schedule/channels.c), so that borders are filled
+ * once for all of them, and where they lie side by side; but for pictures so large that a border costs nothing. */
 static bool group_is_small(const window *w)
 {
     int64_t count, size;
@@ -820,7 +820,7 @@ static bool group_is_small(const window *w)
     for (size_t i = 0; i < w->n; i++)
         if (!rlx_int_literal(w->x.size[2 + i], &size) || !rlx_mul_i64(count, size, &count))
             return false;
-    return count <= SMALL_GROUP || (single && w->stride[w->n - 1] > 1 && count <= STRIDED_CHANNEL);
+    return count <= (single ? SINGLE_CHANNEL : SMALL_GROUP);
 }
 
 /* Is data a single element along each axis, and does each place of the result meet it? Then that is a product of channels and the kernel,
