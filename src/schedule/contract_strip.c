@@ -59,7 +59,8 @@ enum {
     MOST_WHOLE_ELEMENTS = 3 << 17, /* of the strip that they are */
     MOST_STEPS = 6144,          /* of a sum that is not cut */
     LEAST_STEPS = 32,           /* that are worth turning sums */
-    LEAST_OF_HALF = 256,        /* or so many, of half a panel of rows */
+    LEAST_OF_HALF = 256,        /* or so many, of half a panel of rows whose columns are read in place */
+    LEAST_OF_HALF_COPIED = 64,  /* or are copied, in one way or another */
     SHALLOW_STEPS = 64,
     UNFOLDED_STEPS = 112,       /* of windows that are unfolded, every second column */
     UNFOLDED_BESIDE = 40,       /* or side by side */
@@ -285,7 +286,8 @@ bool rlx_choose_whole(rlx_tiling *t, bool begins)
         !rlx_int_literal(t->row.lanes.extent, &rows) || !rlx_int_literal(t->column.lanes.extent, &columns) ||
         !rlx_int_literal(t->depth.extent, &steps) || steps < LEAST_STEPS || steps > MOST_STEPS || columns * steps > MOST_WHOLE_ELEMENTS)
         return false;
-    if (rows < RLX_COLUMN_PANEL && (steps < LEAST_OF_HALF || columns < RLX_COLUMN_PANEL)) /* half a panel, whose tiles are half as good */
+    const int64_t least = is_whole_in_place(t) ? LEAST_OF_HALF : LEAST_OF_HALF_COPIED;
+    if (rows < RLX_COLUMN_PANEL && (steps < least || columns < RLX_COLUMN_PANEL)) /* half a panel, whose tiles are half as good */
         return false;
     if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 || columns > most_whole(t, rows, steps))
         return false;
