@@ -49,6 +49,7 @@ enum {
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
     FEW_ROWS = 8,               /* of a strip that need not be copied to be near */
     LEAST_TURNED = 9,           /* columns of a strip that weights are read for once more */
+    LEAST_APART = 7,            /* or so few, where windows lie some columns apart, which are dear to copy for each step; but for a vector */
     SURELY_TURNED = 12,         /* of fewer, weights have to be near */
     NEAR_STEPS = 2048,          /* of which so many are */
     MOST_WHOLE = 128,           /* columns that are all turned at once, copied for that */
@@ -60,7 +61,7 @@ enum {
     MOST_STEPS = 6144,          /* of a sum that is not cut */
     LEAST_STEPS = 32,           /* that are worth turning sums */
     LEAST_OF_HALF = 256,        /* or so many, of half a panel of rows whose columns are read in place */
-    LEAST_OF_HALF_COPIED = 64,  /* or are copied, in one way or another */
+    LEAST_OF_HALF_COPIED = 64,  /* or are copied side by side, in one way or another */
     SHALLOW_STEPS = 64,
     UNFOLDED_STEPS = 112,       /* of windows that are unfolded, every second column */
     UNFOLDED_BESIDE = 40,       /* or side by side */
@@ -175,11 +176,13 @@ static bool is_shallow(const rlx_strip *s, int64_t rows)
  * a quarter more where windows are some columns apart, and some steps more however few there are. A vector of them alone is loaded as often as it is multiplied. */
 static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t rows)
 {
-    if (s->width < SURELY_TURNED && (s->width % LOW_TILE == 1 || s->rows * s->steps > NEAR_STEPS))
+    const bool apart = s->stride > 1, dear = apart && rows >= RLX_COLUMN_PANEL;
+    if (s->width < SURELY_TURNED && ((s->width % LOW_TILE == 1 && !dear) || s->rows * s->steps > NEAR_STEPS))
         return false;
-    return t->row.param >= 0 && rows % VECTOR == 0 && rows % RLX_COLUMN_PANEL != VECTOR && s->width >= LEAST_TURNED &&
+    return t->row.param >= 0 && rows % VECTOR == 0 && rows % RLX_COLUMN_PANEL != VECTOR &&
+           s->width >= (dear && s->width % VECTOR ? LEAST_APART : LEAST_TURNED) &&
            (s->width % WIDEST_VECTOR || is_odd_vectors(s, rows) || is_shallow(s, rows)) &&
-           s->rows + 2 * rows < (s->stride > 1 ? s->rows * s->steps * 5 / 4 + BEGINNING : s->rows * s->steps);
+           s->rows + 2 * rows < (apart ? s->rows * s->steps * 5 / 4 + BEGINNING : s->rows * s->steps);
 }
 
 /* Are strips of use for so many rows? */
@@ -278,6 +281,21 @@ static int64_t most_whole(const rlx_tiling *t, int64_t rows, int64_t steps)
     return !is_whole_in_place(t) ? MOST_WHOLE : few ? near : MOST_IN_PLACE;
 }
 
+/* Are columns windows that lie some apart? Those are dear to copy for each step. */
+static bool are_apart(const rlx_tiling *t, rlx_strip *s)
+{
+    return find_strip(t, &t->column, s) && s->along + 1 == (int)t->column.access->num_indices && s->stride > 1;
+}
+
+/* Are few rows too few for that? Half a panel of them has tiles that are half as good. */
+static bool are_too_few(const rlx_tiling *t, int64_t rows, int64_t columns, int64_t steps)
+{
+    rlx_strip s;
+    const bool dear = is_whole_in_place(t) || are_apart(t, &s);
+    return rows < RLX_COLUMN_PANEL ? steps < (dear ? LEAST_OF_HALF : LEAST_OF_HALF_COPIED) || columns < RLX_COLUMN_PANEL
+                                   : rows <= 2 * RLX_COLUMN_PANEL && rows % RLX_COLUMN_PANEL == 0 && are_apart(t, &s) && is_worth_turning(t, &s, rows);
+}
+
 bool rlx_choose_whole(rlx_tiling *t, bool begins)
 {
     int64_t rows, columns, steps;
@@ -286,10 +304,8 @@ bool rlx_choose_whole(rlx_tiling *t, bool begins)
         !rlx_int_literal(t->row.lanes.extent, &rows) || !rlx_int_literal(t->column.lanes.extent, &columns) ||
         !rlx_int_literal(t->depth.extent, &steps) || steps < LEAST_STEPS || steps > MOST_STEPS || columns * steps > MOST_WHOLE_ELEMENTS)
         return false;
-    const int64_t least = is_whole_in_place(t) ? LEAST_OF_HALF : LEAST_OF_HALF_COPIED;
-    if (rows < RLX_COLUMN_PANEL && (steps < least || columns < RLX_COLUMN_PANEL)) /* half a panel, whose tiles are half as good */
-        return false;
-    if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 || columns > most_whole(t, rows, steps))
+    if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 || columns > most_whole(t, rows, steps) ||
+        are_too_few(t, rows, columns, steps))
         return false;
     t->strip = (rlx_strip){ .width = columns, .stride = 1, .steps = 1, .rows = steps, .length = columns, .lines = 1,
                             .turned = true, .whole = true };
