@@ -48,6 +48,8 @@ enum {
     MOST_COLUMNS = 512,         /* of a row, which is a tile: longer ones are cut, for caches and threads */
     MOST_ELEMENTS = 1 << 15,    /* of a strip, so that it stays near */
     FEW_ROWS = 8,               /* of a strip that need not be copied to be near */
+    SHORT_STRIP = 2048,         /* elements of the panel of a line that take no longer to pack than a strip takes to begin, */
+    SHORT_LINE = 32,            /* if the line has so few columns */
     LEAST_TURNED = 9,           /* columns of a strip that weights are read for once more */
     LEAST_APART = 7,            /* or so few, where windows lie some columns apart, which are dear to copy for each step; but for a vector */
     SURELY_TURNED = 12,         /* of fewer, weights have to be near */
@@ -185,11 +187,13 @@ static bool is_worth_turning(const rlx_tiling *t, const rlx_strip *s, int64_t ro
            s->rows + 2 * rows < (apart ? s->rows * s->steps * 5 / 4 + BEGINNING : s->rows * s->steps);
 }
 
-/* Are strips of use for so many rows? */
+/* Are strips of use for so many rows? One of a few channels that has to be copied is not where lines are short, but for a single channel, whose
+ * lines are one instruction. */
 static bool is_strip_worth_it(const rlx_tiling *t, bool begins, int64_t rows, rlx_strip *s)
 {
+    const bool brief = t->depth.count > 2 && s->width <= SHORT_LINE && s->rows * s->steps * s->width <= SHORT_STRIP;
     s->turned = begins && is_worth_turning(t, s, rows);
-    return s->turned || (s->stride == 1 && is_worth_it(s->width, rows));
+    return s->turned || (s->stride == 1 && !brief && is_worth_it(s->width, rows));
 }
 
 /* Parts of a single line, alike, as lines: as long as may be, whole vectors if there are such. */
