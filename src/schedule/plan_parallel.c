@@ -7,7 +7,7 @@ enum {
     PROBABLY = ENOUGH_PARTS - 1, /* parts of a size that only the run knows */
     COLUMNS_OF_SUM = 256,    /* a part of them fills the tiles of a contraction */
     COLUMNS_OF_ROW = 256,    /* shorter runs cost more than they gain */
-    ROWS_OF_SUM = 4,         /* a part of them, where one alone would read all columns */
+    ROWS_OF_SUM = 4,         /* a part of them, where one alone would read all columns; of columns that are rows of what is summed */
     ELEMENTS_OF_STRIP = 256, /* half of the longest one */
     ROWS_OF_STRIP = 16,      /* where each element of a strip is a row */
     BOX_DIMENSIONS = 4
@@ -46,6 +46,15 @@ static void offer_loop(choice *c, int loop, int dimension, int64_t grain)
         offer(c, (candidate){ loop, dimension, c->plan->loops[loop].extent, grain });
 }
 
+/* A part along a dimension of an instruction that sums. */
+static int64_t grain_of_sum(const rlx_nest_plan *n, int dimension)
+{
+    const bool far = !n->fused.contract && n->fused.loop[dimension] >= 0 && !rlx_plan_is_unit(&n->accesses.data[n->fused.a], n->fused.loop[dimension]);
+    return dimension == RLX_FUSED_COLUMN                    ? (far ? ROWS_OF_SUM : COLUMNS_OF_SUM)
+           : dimension == RLX_FUSED_ROW && n->fused.contract ? ROWS_OF_SUM
+                                                             : 1;
+}
+
 static void offer_inner(choice *c)
 {
     const rlx_nest_plan *n = c->plan;
@@ -55,9 +64,7 @@ static void offer_inner(choice *c)
         return;
     case RLX_PLAN_FUSED: case RLX_PLAN_PARTIAL:
         for (int d = RLX_FUSED_GROUP; d <= RLX_FUSED_COLUMN; d++)
-            offer_loop(c, n->fused.loop[d], d, d == RLX_FUSED_COLUMN                       ? COLUMNS_OF_SUM
-                                              : d == RLX_FUSED_ROW && n->fused.contract ? ROWS_OF_SUM
-                                                                                        : 1);
+            offer_loop(c, n->fused.loop[d], d, grain_of_sum(n, d));
         return;
     case RLX_PLAN_COPY:
         for (int d = 0; d < BOX_DIMENSIONS; d++)
