@@ -222,13 +222,19 @@ static bool is_shared(rlx_kgen *w, const rlx_for_stmt *s, const rlx_prim **work)
     return rlx_is_worth_sharing(w->ctx, *work) && rlx_is_independent(w->ctx, s);
 }
 
-/* Three parts leave one of two threads idle for half of its time: more of them inside are better. */
-static bool is_better_inside(rlx_kgen *w, const rlx_for_stmt *s)
+/* Three parts leave one of two threads idle for half of its time: more of them inside are better. As iterations of both loops are independent
+ * the inner one goes around the other then, so that threads meet once. The loop itself: it stays. NULL: out of memory. */
+static const rlx_for_stmt *more_parts_around(rlx_kgen *w, const rlx_for_stmt *s)
 {
     const rlx_for_stmt *inner = rlx_as_for_stmt(s->body);
     const rlx_prim *work;
     int64_t parts;
-    return inner && rlx_is_int_value(s->extent, 3) && rlx_int_literal(inner->extent, &parts) && parts > 3 && is_shared(w, inner, &work);
+    if (!inner || !rlx_is_int_value(s->extent, 3) || !rlx_int_literal(inner->extent, &parts) || parts <= 3 ||
+        rlx_plan_mentions(w->ctx, inner->min, s->loop_var) || !is_shared(w, inner, &work))
+        return s;
+    const rlx_stmt *each = rlx_for(w->ctx, rlx_as_prim_var(s->loop_var), s->min, s->extent, s->for_kind, inner->body, s->place),
+                   *all = each ? rlx_for(w->ctx, rlx_as_prim_var(inner->loop_var), inner->min, inner->extent, inner->for_kind, each, inner->place) : NULL;
+    return all ? rlx_as_for_stmt(all) : NULL;
 }
 
 static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
@@ -236,10 +242,13 @@ static bool loop_stmt(rlx_kgen *w, const rlx_for_stmt *s)
     const rlx_prim *work;
     if (s->for_kind == RLX_FOR_THREAD_BINDING)
         return rlx_kgen_fail(w, "a thread binding is not supported in kernels");
-    if (!is_shared(w, s, &work) || is_better_inside(w, s)) {
+    if (!is_shared(w, s, &work)) {
         uint32_t extent = rlx_kgen_int64(w, s->extent).reg;
         return loop_over(w, s, rlx_kgen_int64(w, s->min).reg, extent);
     }
+    s = more_parts_around(w, s);
+    if (!s)
+        return false;
     rlx_kgen_parallel p = rlx_kgen_begin_parallel(w, s->min, s->extent, work, 1, NULL);
     loop_over(w, s, p.begin, p.count);
     rlx_kgen_end_parallel(w, p);
