@@ -13,10 +13,16 @@
  *     for j in range(4):
  *         B[0, n, j] = C[0, 0, j]
  *
- * Other stores to the output come later then, or go to what lies behind the input. */
+ * Other stores to the output come later then, or go to what lies behind the input.
+ *
+ *     for b in range(n // 16):
+ *         P[..] = A[b * 16 .. b * 16 + 15]         A may: each iteration reads its own part of it before it overwrites that
+ *         B[b * 16 .. b * 16 + 15] = f(P[..])
+ */
 /* built for size */
 #include "analysis/analysis.h"
 #include "arith/arith.h"
+#include "schedule/plan.h"
 
 enum { MOST_LOOPS = 16 };
 
@@ -286,6 +292,57 @@ static bool may_share(const search *s, const access *in, const access *out)
            same_indices(s, in->first_index, out->first_index, in->form->num_shape);
 }
 
+/* ---- part by part --------------------------------------------------------------------------- */
+
+typedef struct touched { const rlx_node *in, *out; bool loads, stores; } touched;
+
+static enum rlx_step find_touch(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    touched *t = user;
+    (void)via, (void)parent;
+    t->loads |= n->kind == RLX_NODE_BUFFER_LOAD && rlx_plan_memory(((const rlx_buffer_load *)n)->buffer) == t->in;
+    t->stores |= n->kind == RLX_NODE_BUFFER_STORE && rlx_plan_memory(((const rlx_buffer_store *)n)->buffer) == t->out;
+    return t->loads && t->stores ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* The statement of a sequence that both loads and stores, if those in front of it only load, and those behind it only store. NULL, *apart:
+ * there is none, and all loads come first. */
+static const rlx_stmt *both_in(const search *s, const rlx_seq_stmt *seq, const access *in, const access *out, bool *apart)
+{
+    const rlx_stmt *both = NULL;
+    bool stored = false, good = true, lost = false;
+    for (size_t i = 0; i < seq->num_stmts && good; i++) {
+        touched t = { rlx_plan_memory(&in->buffer->node), rlx_plan_memory(&out->buffer->node), false, false };
+        rlx_walker w = { .enter = find_touch, .user = &t };
+        rlx_walk(&s->ctx->memory, seq->stmts[i], &w, &lost);
+        good = !(stored && t.loads) && !lost;
+        both = t.loads && t.stores ? seq->stmts[i] : both;
+        stored |= t.stores;
+    }
+    *apart = good && !both;
+    return good ? both : NULL;
+}
+
+/* Does each iteration of the loops around read a part that is its own, and then overwrite that? */
+static bool may_share_parts(const search *s, const rlx_stmt *body, const access *in, const access *out)
+{
+    bool apart = false;
+    if (!in->buffer || !out->buffer || in->stores || !out->stores || !same_layout(in->buffer, out->buffer))
+        return false;
+    while (body) {
+        const rlx_for_stmt *f = rlx_as_for_stmt(body);
+        const rlx_seq_stmt *seq = rlx_as_seq_stmt(body);
+        if (f && !rlx_is_int_value(f->extent, 1) && !rlx_touches_own_part(s->ctx, f, &in->buffer->node, &out->buffer->node))
+            return false;
+        body = f                                  ? f->body
+               : body->kind == RLX_NODE_ALLOCATE    ? ((const rlx_allocate *)body)->body
+               : body->kind == RLX_NODE_DECL_BUFFER ? ((const rlx_decl_buffer *)body)->body
+               : seq                                ? both_in(s, seq, in, out, &apart)
+                                                    : NULL;
+    }
+    return apart;
+}
+
 /* ---- the first elements --------------------------------------------------------------------- */
 
 /* The dimension in which `out` goes on behind `in`: those in front of it are 1, those behind it equal. -1: there is none. */
@@ -362,7 +419,7 @@ static bool find_places(rlx_context *ctx, const rlx_prim_func *f, bool grows, in
         into[i] = -1;
         for (size_t o = 0; good && into[i] < 0 && o < f->num_params; o++)
             if (o != i && s.params[o].stores &&
-                (may_share(&s, &s.params[i], &s.params[o]) || (grows && may_grow(&s, &s.params[i], o))))
+                (may_share(&s, &s.params[i], &s.params[o]) || may_share_parts(&s, f->body, &s.params[i], &s.params[o]) || (grows && may_grow(&s, &s.params[i], o))))
                 into[i] = (int32_t)o;
         any |= into[i] >= 0;
     }

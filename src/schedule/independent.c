@@ -22,6 +22,7 @@ typedef struct touch {
 typedef struct looking {
     rlx_context *ctx;
     const rlx_for_stmt *loop;
+    const rlx_node *in, *out;        /* buffers that are looked at as if they were one memory; NULL: all that is stored is */
     rlx_ptrmap own;                  /* memory that is allocated inside */
     rlx_ptrmap loops;                /* variable of a loop inside -> it */
     rlx_ptrmap varying;              /* all variables that are bound inside, and that of the loop */
@@ -30,11 +31,20 @@ typedef struct looking {
     bool ok;
 } looking;
 
+/* What is loaded from: the other buffer of its memory, which all of the memory is known by. */
+static const rlx_node *loaded(looking *l, const rlx_node *buffer)
+{
+    const bool other = l->in && rlx_plan_memory(buffer) == rlx_plan_memory(l->in);
+    l->ok = !other || buffer == l->in;
+    return other ? l->out : buffer;
+}
+
 static enum rlx_step note(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
 {
     looking *l = user;
     const rlx_buffer_store *s = rlx_as_buffer_store(n);
     const rlx_buffer_load *load = rlx_as_buffer_load(n);
+    const rlx_node *from = load ? loaded(l, load->buffer) : NULL;
     const rlx_prim *var = NULL;
     switch (n->kind) {
     case RLX_NODE_FOR:
@@ -50,8 +60,7 @@ static enum rlx_step note(void *user, const rlx_node *n, const rlx_field *via, c
                              ((touch){ s->buffer, s->indices, s->num_indices, true }));
         break;
     case RLX_NODE_BUFFER_LOAD:
-        l->ok = rlx_vec_push(&l->ctx->memory, &l->touches,
-                             ((touch){ load->buffer, load->indices, load->num_indices, false }));
+        l->ok = l->ok && rlx_vec_push(&l->ctx->memory, &l->touches, ((touch){ from, load->indices, load->num_indices, false }));
         break;
     case RLX_NODE_BLOCK_REALIZE: l->ok = false; break; /* is lowered before */
     default: break;
@@ -155,7 +164,7 @@ static bool all_apart(looking *l)
         const touch *t = &l->touches.data[i];
         const rlx_node *memory = rlx_plan_memory(t->buffer);
         if (!rlx_ptrmap_has(&l->stored, memory) || rlx_ptrmap_has(&l->own, memory) ||
-            rlx_ptrmap_has(&done, memory))
+            rlx_ptrmap_has(&done, memory) || (l->out && memory != rlx_plan_memory(l->out)))
             continue;
         ok = rlx_ptrmap_put(&done, memory, 1) && looked_at++ < RLX_TIR_MAX_DIMS && is_apart(l, t);
     }
@@ -163,9 +172,11 @@ static bool all_apart(looking *l)
     return ok;
 }
 
-bool rlx_is_independent(rlx_context *ctx, const rlx_for_stmt *loop)
+bool rlx_is_independent(rlx_context *ctx, const rlx_for_stmt *loop) { return rlx_touches_own_part(ctx, loop, NULL, NULL); }
+
+bool rlx_touches_own_part(rlx_context *ctx, const rlx_for_stmt *loop, const rlx_node *in, const rlx_node *out)
 {
-    looking l = { .ctx = ctx, .loop = loop, .ok = true };
+    looking l = { .ctx = ctx, .loop = loop, .in = in, .out = out, .ok = true };
     rlx_ptrmap *maps[] = { &l.own, &l.loops, &l.varying, &l.stored };
     rlx_walker w = { .enter = note, .user = &l, .terse = true };
     for (size_t i = 0; i < RLX_COUNT(maps); i++)

@@ -257,6 +257,9 @@ const rlx_prim *rlx_plan_first_stored(rlx_context *ctx, const rlx_nest_plan *pla
 /* Does the loop touch no place of what is stored in its body in two of its iterations, but for memory that is allocated in the
  * body? Only then may they run at the same time. */
 bool rlx_is_independent(rlx_context *ctx, const rlx_for_stmt *loop);
+/* If the buffers `in` and `out`, of the same sizes, were one memory that is stored to, would each iteration touch places of it that no other one
+ * touches? With NULL for both: of all memory that is stored to, as above. */
+bool rlx_touches_own_part(rlx_context *ctx, const rlx_for_stmt *loop, const rlx_node *in, const rlx_node *out);
 /* Estimated work of a statement, picoseconds as an int64 expression of what is known in front of it; sizes that only its loops
  * know are taken as large as they may be. NULL: nothing is shared out here, or out of memory. */
 const rlx_prim *rlx_work_of(rlx_context *ctx, const rlx_stmt *s);

@@ -21,6 +21,10 @@ static const struct { const char *program; int32_t into[2]; } cases[] = {
     { "read again when it is overwritten: none", { -1, -1 } },
     { "a name that is used after the store: none", { -1, -1 } },
     { "each element once for each row of a sum: none", { -1, -1 } },
+    { "part by part: what each part reads before it overwrites it; the other input is read beyond its part", { 2, -1 } },
+    { "parts of parts, in memory that all of them use: both", { 2, 2 } },
+    { "parts that reach into the next one: none", { -1, -1 } },
+    { "parts that are read again behind their stores, or in another order: none", { -1, -1 } },
 };
 
 static const rlx_prim_func *read_function(rlx_context *ctx, size_t i)
