@@ -58,7 +58,7 @@ enum {
     MOST_IN_PLACE = 256,        /* or so many, where they are read in place */
     MOST_OF_FEW = 640,          /* or so many for few rows, if steps are not fewer than these */
     LEAST_OF_FEW = 128,
-    MOST_OF_FEW_ELEMENTS = 1 << 18, /* of all columns then */
+    MOST_OF_FEW_ELEMENTS = 1 << 17, /* of all columns then */
     MOST_WHOLE_ELEMENTS = 3 << 17, /* of the strip that they are */
     MOST_STEPS = 6144,          /* of a sum that is not cut */
     LEAST_STEPS = 32,           /* that are worth turning sums */
