@@ -80,6 +80,7 @@ typedef struct rlx_kgen_nest {
     bool from_zero;                /* a sum into what would be filled with zeros first */
     bool shared;                   /* plan->parallel: in the part of it that begins there, as long as that */
     uint32_t part_begin, part_count;
+    int32_t part_level;            /* of that part's own code */
 } rlx_kgen_nest;
 
 typedef RLX_VEC(uint32_t) rlx_kgen_registers;

@@ -52,6 +52,7 @@ static rlx_kgen_parallel begin_part(rlx_kgen *w, rlx_kgen_nest *n)
     n->shared = all->extent && !w->shared_depth;
     if (n->shared) {
         p = rlx_kgen_begin_parallel(w, rlx_int64(w->ctx, 0), all->extent, all->work, all->grain, n);
+        n->part_level = w->top;
         n->part_begin = p.begin;
         n->part_count = p.count;
     }

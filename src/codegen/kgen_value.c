@@ -36,7 +36,7 @@ rlx_kgen_value rlx_kgen_widen(rlx_kgen *w, rlx_kgen_value v)
         strip.reg = (uint32_t)at - 1;
         return strip;
     }
-    int32_t level = rlx_kgen_later(v.level, w->nest->level);
+    int32_t level = rlx_kgen_later(v.level, w->nest->shared ? w->nest->part_level : w->nest->level); /* each thread has strips of its own */
     strip.level = w->nest->strip_level;
     strip.reg = rlx_kgen_new_same_strip(w, v.klass);
     RLX_KGEN_EMIT(w, level, RLX_K_BROADCAST, strip.reg, v.reg, w->nest->extent_reg);

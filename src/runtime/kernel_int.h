@@ -76,7 +76,7 @@ struct rlx_kernel {
     size_t size;              /* of this block, everything included */
     uint32_t num_params, num_buffers, num_consts, num_words, num_temps, names_size;
     relax_kernel_fn *native;  /* NULL: none */
-    size_t frame_size;
+    size_t frame_size, cells; /* cells: of what stands in front of the strips */
     int64_t strip;            /* most elements of a strip of its own */
     uint32_t num_tensors;     /* parameters that are buffers, the first buffers of all */
     uint32_t entry;           /* word where it begins if all known sizes have been compared */

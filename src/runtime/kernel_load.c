@@ -185,6 +185,8 @@ static bool place_registers(loading *l)
                 return bad(l, "too many registers, register", r);
         }
         at = (at + 63) & ~(size_t)63;
+        if (!strips)
+            l->k->cells = at;
     }
     l->k->frame_size = at;
     return true;

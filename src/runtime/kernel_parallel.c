@@ -14,7 +14,7 @@
 typedef struct sharing {
     const rlx_kernel_run *run;
     const rlx_kernel_loop *loop;
-    size_t slots;
+    size_t slots, handed;        /* handed: bytes of registers that a thread gets */
     int64_t units, parts;        /* of `grain` iterations each; of units */
     _Atomic int64_t failed;      /* the first part that has; `parts`: none */
 } sharing;
@@ -95,12 +95,12 @@ static void work(void *user, size_t slot)
                          .why = &h->why,
                          .micro = s->run->micro,
                          .shared = true };
-    memcpy(r.frame, s->run->frame, k->frame_size);
+    memcpy(r.frame, s->run->frame, s->handed);
     copy_views(s, r.views);
     for (size_t i = 0; i < s->slots; i++) {
         helper *of = &all[(slot + i) % s->slots];
-        while ((h->part = atomic_fetch_add_explicit(&of->next, 1, memory_order_relaxed)) < of->end &&
-               !is_in_vain(s, h->part))
+        while (atomic_load_explicit(&of->next, memory_order_relaxed) < of->end && /* else its line stays where it is */
+               (h->part = atomic_fetch_add_explicit(&of->next, 1, memory_order_relaxed)) < of->end && !is_in_vain(s, h->part))
             do_part(s, &r, h);
     }
 }
@@ -177,6 +177,7 @@ bool rlx_kernel_share(rlx_kernel_run *r, const rlx_kernel_loop *loop, bool *done
     *done = slots > 1;
     if (!*done)
         return true;
+    s.handed = r->k->code[loop->region - 1] & RLX_KERNEL_UNSTORED ? r->k->frame_size : r->k->cells;
     int64_t each = loop->work / LEAST_PART / (int64_t)slots;
     s.parts = least(s.units, (int64_t)slots * (each < 1 ? 1 : least(each, PARTS_PER_THREAD)));
     s.slots = slots;

@@ -210,9 +210,8 @@ static void call_threads(rlx_workers *w, size_t count, rlx_worker_fn *fn, void *
 static void await_threads(rlx_workers *w, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        int called = CALLED;
-        if (atomic_compare_exchange_strong_explicit(&w->at[i].state, &called, IDLE,
-                                                    memory_order_acq_rel, memory_order_relaxed))
+        int called = atomic_load_explicit(&w->at[i].state, memory_order_relaxed); /* mostly it runs, and keeps the line */
+        if (called == CALLED && atomic_compare_exchange_strong_explicit(&w->at[i].state, &called, IDLE, memory_order_acq_rel, memory_order_relaxed))
             atomic_fetch_sub_explicit(&w->left, 1, memory_order_acq_rel);
     }
     for (int i = 0; i < END_SPINS; i++) {
