@@ -56,14 +56,15 @@ bool rlx_kgen_is_at_least(rlx_kgen *w, const rlx_prim *p, int64_t low)
                         rlx_prove_compare(w->ctx, &w->ranges, RLX_NODE_GE, q, rlx_int64(w->ctx, low)) == RLX_TRUE);
 }
 
-/* A factor that is a number, or 0 or 1 as the run says (sizes that broadcast). *c: its sign. */
-static bool has_sign(const rlx_prim *factor, int64_t *c)
+/* A factor that is a number, or 0 or 1 as the run says (sizes that broadcast), or made of sizes. *c: its sign. */
+static bool has_sign(rlx_kgen *w, const rlx_prim *factor, int64_t *c)
 {
     const rlx_prim *cond, *then, *other;
     if (rlx_int_literal(factor, c))
         return true;
     *c = 1;
-    return rlx_tir_is_choice(factor, &cond, &then, &other) && rlx_is_int_value(then, 0) && rlx_is_int_value(other, 1);
+    return (rlx_tir_is_choice(factor, &cond, &then, &other) && rlx_is_int_value(then, 0) && rlx_is_int_value(other, 1)) ||
+           rlx_kgen_is_at_least(w, factor, 0);
 }
 
 static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, const rlx_prim **low,
@@ -80,7 +81,7 @@ static bool box_of(rlx_kgen *w, const rlx_kgen_nest *n, const rlx_prim *index, c
         const rlx_nest_loop *l = &n->plan->loops[i];
         if (!a->coeff[i])
             continue;
-        if (!has_sign(a->coeff[i], &c))
+        if (!has_sign(w, a->coeff[i], &c))
             return false;
         const rlx_prim *first = l->min,
                        *last = rlx_fold_sub(w->ctx, rlx_fold_add(w->ctx, l->min, l->extent),

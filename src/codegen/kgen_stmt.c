@@ -515,9 +515,13 @@ static bool write_params(rlx_kgen *w, const rlx_prim_func *f)
         if (b && (!info || !bind_strides(w, info)))
             return false;
         /* all sizes are compared, also those that gave a variable its value */
-        for (size_t d = 0; b && d < b->num_shape; d++)
+        for (size_t d = 0; b && d < b->num_shape; d++) {
+            const rlx_prim_var *size = rlx_as_prim_var(b->shape[d]);
             RLX_KGEN_EMIT(w, 0, RLX_K_WANT_DIM, row, (uint32_t)d,
                     rlx_kgen_int64(w, b->shape[d]).reg);
+            if (size)
+                (void)rlx_scope_add(&w->ranges, size, true);
+        }
         row += b != NULL;
     }
     return !rlx_kgen_failed(w);

@@ -64,7 +64,7 @@ static bool pair_sizes(rlx_lowering *b, const rlx_prim *program, const rlx_prim 
     if (size && rlx_vec_push(&b->l->ctx->memory, &b->sizes, pair))
         return true;
     b->t.incomplete = true;
-    return size ? false : false;
+    return false;
 }
 
 static const rlx_prim *fresh_size(rlx_lowering *b, const rlx_prim *program)
@@ -87,6 +87,11 @@ const rlx_prim *rlx_lowering_size(rlx_lowering *b, const rlx_prim *program)
             return b->sizes.data[i].size;
     }
     return fresh_size(b, program);
+}
+
+void rlx_lowering_express(rlx_lowering *b, const rlx_prim *program, const rlx_prim *size)
+{
+    pair_sizes(b, program, size);
 }
 
 void rlx_lowering_alias(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y)

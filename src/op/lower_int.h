@@ -97,6 +97,8 @@ bool rlx_lowering_outputs(rlx_lowering *b, const rlx_lowering_shape *const *comp
                           rlx_lowering_tensor *out, size_t n);
 /* Size of the PrimFunc for a size of the program (NULL: a fresh one). */
 const rlx_prim *rlx_lowering_size(rlx_lowering *b, const rlx_prim *program);
+/* A size of the program is this one of the PrimFunc, an expression of sizes that parameters have. */
+void rlx_lowering_express(rlx_lowering *b, const rlx_prim *program, const rlx_prim *size);
 /* Two sizes of the program that inference trusts to be equal: from here on they are one size of
  * the PrimFunc, the literal one if there is one, so that the kernel's call checks it. NULL:
  * nothing. */

@@ -91,6 +91,29 @@ static void skip_ones(const rlx_lowering_list *sizes, size_t *i, const rlx_prim 
         ++*i;
 }
 
+/* Where a size is not known as a product: what one side has left from axis at[many] on, up to axes at the end that are
+ * equal, is a single axis of the other, as the number of elements says. `left` as in refine. */
+static bool refine_rest(refinement *r, size_t i, size_t k, const rlx_prim *const left[2])
+{
+    const rlx_lowering_list *x = r->sides[0], *out = r->sides[1];
+    const size_t at[2] = { i, k };
+    size_t back = 0, rest[2];
+    while (i + (left[0] != NULL) + back < x->n && k + (left[1] != NULL) + back < out->n &&
+           x->at[x->n - 1 - back] == out->at[out->n - 1 - back])
+        back++;
+    rest[0] = x->n - back - i, rest[1] = out->n - back - k;
+    int many = rest[0] == 1;
+    if (rest[!many] != 1 || !rest[many])
+        return false;
+    for (size_t a = 0; a < rest[many] + back; a++) {
+        size_t axis = at[many] + a, one = at[!many] + (a < rest[many] ? 0 : a + 1 - rest[many]);
+        const rlx_prim *extent = a == 0 && left[many] ? left[many] : r->sides[many]->at[axis];
+        if (!add_loop(r, extent, many ? one : axis, many ? axis : one))
+            return false;
+    }
+    return true;
+}
+
 /* False: there are no such loops. */
 static bool refine(refinement *r)
 {
@@ -120,31 +143,8 @@ static bool refine(refinement *r)
         else if (!left[0] && !left[1] && add_group(r, 0, &i, k, c))
             k++;
         else
-            return false;
+            return refine_rest(r, i, k, left);
     }
-}
-
-/* The same where a size is not known as a product: what lies between equal axes is one axis on one side, as the number
- * of elements says. */
-static bool refine_middle(refinement *r)
-{
-    const rlx_lowering_list *x = r->sides[0], *out = r->sides[1];
-    size_t front = 0, back = 0, least = x->n < out->n ? x->n : out->n;
-    r->loops.n = 0;
-    while (front < least && x->at[front] == out->at[front])
-        front++;
-    while (front + back < least && x->at[x->n - 1 - back] == out->at[out->n - 1 - back])
-        back++;
-    size_t rest[2] = { x->n - front - back, out->n - front - back };
-    int many = rest[0] == 1;
-    if (rest[!many] != 1 || !rest[many] || r->sides[many]->n > RLX_LOW_RANK)
-        return false;
-    for (size_t i = 0; i < r->sides[many]->n; i++) {
-        bool after = i >= front + rest[many];
-        size_t one = i < front ? i : after ? i + 1 - rest[many] : front;
-        add_loop(r, r->sides[many]->at[i], many ? one : i, many ? i : one);
-    }
-    return true;
 }
 
 /* Index of a side for the loops. */
@@ -183,6 +183,55 @@ static void trust_dropped(rlx_lowering *b)
     }
 }
 
+/* The product of the numbers among the factors; what wraps around proves nothing. */
+static uint64_t number_in(const rlx_prim *p)
+{
+    const rlx_binary *mul = rlx_is(p, RLX_NODE_MUL) ? (const rlx_binary *)p : NULL;
+    int64_t v = 1;
+    return mul ? number_in(mul->a) * number_in(mul->b) : rlx_int_literal(p, &v) ? (uint64_t)v : 1;
+}
+
+/* A size of the program as a multiple of the product of neighbouring ones, of as many as possible; NULL: it is none. */
+static const rlx_prim *as_product(rlx_lowering *b, const rlx_prim *size, const rlx_shape_expr *others)
+{
+    rlx_context *ctx = b->l->ctx;
+    for (size_t n = others->num_values; n > 0; n--)
+        for (size_t first = 0; first + n <= others->num_values; first++) {
+            const rlx_prim *all = rlx_int64(ctx, 1), *product = NULL;
+            for (size_t i = first; i < first + n; i++)
+                all = rlx_fold_mul(ctx, all, others->values[i]);
+            uint64_t of_all = number_in(all);
+            int64_t times = of_all ? (int64_t)(number_in(size) / of_all) : 0;
+            if (times < 1 || rlx_is(all, RLX_NODE_INT_IMM) ||
+                rlx_prove_equal_sizes(ctx, b->l->scope, size, rlx_fold_mul(ctx, rlx_int64(ctx, times), all)) != RLX_EQUAL)
+                continue;
+            for (size_t i = first; i < first + n; i++) {
+                const rlx_prim *factor = rlx_lowering_size(b, others->values[i]);
+                product = product ? rlx_tir_mul(&b->t, product, factor) : factor;
+            }
+            return times == 1 ? product : rlx_tir_mul(&b->t, rlx_tir_int(&b->t, times), product);
+        }
+    return NULL;
+}
+
+/* Sizes that are products of those of the other side are written so: then the number of elements is known to be the same,
+ * and so is where each of them lies.
+ *     (n, s, 8) as (n * s, 8)        (n, 16, s) as (n, 4, s * 4) */
+static void express_products(rlx_lowering *b)
+{
+    const rlx_tensor_sinfo *t[2] = { rlx_as_tensor_sinfo(b->l->args[0]), rlx_as_tensor_sinfo(b->l->result) };
+    const rlx_shape_expr *s[2] = { t[0] ? rlx_as_shape_expr(t[0]->shape) : NULL, t[1] ? rlx_as_shape_expr(t[1]->shape) : NULL };
+    for (int side = 0; s[0] && s[1] && side < 2; side++)
+        for (size_t i = 0; i < s[side]->num_values; i++) {
+            const rlx_prim *size = s[side]->values[i], *product;
+            bool whole = rlx_as_prim_var(size) || rlx_is(size, RLX_NODE_INT_IMM);
+            for (size_t k = 0; k < s[!side]->num_values; k++)
+                whole |= s[!side]->values[k] == size;
+            if (!whole && (product = as_product(b, size, s[!side])) != NULL)
+                rlx_lowering_express(b, size, product);
+        }
+}
+
 const rlx_prim_func *rlx_lower_reshape(rlx_lower_request *l)
 {
     rlx_lowering b;
@@ -190,6 +239,7 @@ const rlx_prim_func *rlx_lower_reshape(rlx_lower_request *l)
     rlx_lowering_list index, from;
     rlx_lowering_begin(&b, l);
     trust_dropped(&b);
+    express_products(&b);
     if (!rlx_lowering_input(&b, 0, &x) || !rlx_lowering_output(&b, NULL, &out))
         return rlx_lowering_end(&b);
     const rlx_prim *have = rlx_lowering_product(&b, &x.shape.sizes, NULL),
@@ -199,8 +249,7 @@ const rlx_prim_func *rlx_lower_reshape(rlx_lower_request *l)
                              RLX_ASSERTION_SIZES, "the new shape has another number of elements");
     refinement r = { .b = &b, .sides = { &x.shape.sizes, &out.shape.sizes } };
     int map[RLX_LOW_RANK];
-    if (!same_but_ones(&x.shape.sizes, &out.shape.sizes, map) &&
-        (refine(&r) || refine_middle(&r))) {
+    if (!same_but_ones(&x.shape.sizes, &out.shape.sizes, map) && refine(&r)) {
         rlx_lowering_list loops;
         rlx_lowering_open(&b, l->name.data, &r.loops, &loops);
         from = refined_index(&r, 0, &loops);

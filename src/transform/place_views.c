@@ -84,31 +84,39 @@ static bool is_bound(const placer *d, const rlx_prim *var)
     return false;
 }
 
-/* Does a dimension that the kernel declares surely have the size that the call gives it? A variable
- * that stands by itself is bound to it. */
-static bool fits_dimension(rlx_seq_pass *p, const rlx_prim *declared, const rlx_prim *given)
-{
-    const placer *d = p->user;
-    if (rlx_as_prim_var(declared) && !is_bound(d, declared))
-        return push_size(p, declared, rlx_fold_cast(p->ctx, rlx_prim_dtype(declared), given));
-    const rlx_prim *want = in_caller(p, declared);
-    want = want ? rlx_fold_cast(p->ctx, RELAX_INT64, want) : NULL;
-    given = rlx_fold_cast(p->ctx, RELAX_INT64, given);
-    return rlx_prove_equal_sizes(p->ctx, &d->scope, want, given) == RLX_EQUAL;
-}
-
-static bool fits_buffer(rlx_seq_pass *p, const rlx_buffer *b, const rlx_expr *arg)
+/* The sizes that the call has for a buffer; NULL: they are not known. */
+static const rlx_prim *const *given_dims(const rlx_buffer *b, const rlx_expr *arg)
 {
     const rlx_tensor_sinfo *t = rlx_tensor_of_var(arg);
     size_t n = 0;
     const rlx_prim *const *dims = t ? rlx_shape_dims(t->shape, &n) : NULL;
-    bool fits = dims && t->dtype == b->dtype && n == b->num_shape;
-    for (size_t i = 0; fits && i < n; i++)
-        fits = fits_dimension(p, b->shape[i], dims[i]);
+    return dims && t->dtype == b->dtype && n == b->num_shape ? dims : NULL;
+}
+
+/* A variable that is a dimension by itself is bound to what the call gives it. */
+static bool bind_dimensions(rlx_seq_pass *p, const rlx_buffer *b, const rlx_prim *const *dims)
+{
+    bool good = dims != NULL;
+    for (size_t i = 0; good && i < b->num_shape; i++)
+        if (rlx_as_prim_var(b->shape[i]) && !is_bound(p->user, b->shape[i]))
+            good = push_size(p, b->shape[i], rlx_fold_cast(p->ctx, rlx_prim_dtype(b->shape[i]), dims[i]));
+    return good;
+}
+
+/* Does each dimension that the kernel declares surely have the size that the call gives it? */
+static bool fits_buffer(rlx_seq_pass *p, const rlx_buffer *b, const rlx_prim *const *dims)
+{
+    const placer *d = p->user;
+    bool fits = true;
+    for (size_t i = 0; fits && i < b->num_shape; i++) {
+        const rlx_prim *want = in_caller(p, b->shape[i]);
+        want = want ? rlx_fold_cast(p->ctx, RELAX_INT64, want) : NULL;
+        fits = rlx_prove_equal_sizes(p->ctx, &d->scope, want, rlx_fold_cast(p->ctx, RELAX_INT64, dims[i])) == RLX_EQUAL;
+    }
     return fits;
 }
 
-/* Would no check of the kernel's sizes fail? Binds its variables. */
+/* Would no check of the kernel's sizes fail? Binds its variables, which later parameters may be the first to have alone. */
 static bool fits_call(rlx_seq_pass *p, const rlx_prim_func *f, const rlx_call *call)
 {
     placer *d = p->user;
@@ -117,9 +125,13 @@ static bool fits_call(rlx_seq_pass *p, const rlx_prim_func *f, const rlx_call *c
     for (size_t i = 0; fits && i < f->num_params; i++) {
         const rlx_buffer *b = i < f->num_buffers ? rlx_as_buffer(f->buffers[i]) : NULL;
         const rlx_prim_value *number = rlx_as_prim_value(call->args[i]);
-        fits = b ? fits_buffer(p, b, call->args[i])
+        fits = b ? bind_dimensions(p, b, given_dims(b, call->args[i]))
                  : number && rlx_prim_dtype(number->value) == rlx_prim_dtype(f->params[i]) &&
                        push_size(p, f->params[i], number->value);
+    }
+    for (size_t i = 0; fits && i < f->num_buffers; i++) {
+        const rlx_buffer *b = rlx_as_buffer(f->buffers[i]);
+        fits = !b || fits_buffer(p, b, given_dims(b, call->args[i]));
     }
     return fits;
 }
@@ -218,6 +230,8 @@ static bool is_worth_keeping(rlx_seq_pass *p, size_t first)
         return true;
     const rlx_prim *whole =
         bytes_of(p, &rlx_binding_var(d->flow.events.data[root - 1].binding)->node);
+    if (surely_fits(p, whole, kept))
+        return true;
     kept = kept ? rlx_fold_mul(p->ctx, kept, rlx_int64(p->ctx, 2)) : NULL;
     return surely_fits(p, whole, kept);
 }
