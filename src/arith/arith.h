@@ -183,4 +183,15 @@ bool rlx_counterexample(rlx_context *ctx, const rlx_scope *s, const rlx_prim *a,
                         const rlx_prim *b, const rlx_prim_var *const *vars, size_t count,
                         int64_t *values);
 
+/* The greatest common divisor; that of 0 and b is b. */
+RLX_INLINE uint64_t rlx_gcd(uint64_t a, uint64_t b)
+{
+    while (b) {
+        uint64_t r = a % b;
+        a = b;
+        b = r;
+    }
+    return a;
+}
+
 #endif

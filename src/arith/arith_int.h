@@ -221,14 +221,4 @@ int64_t rlx_poly_min(rlx_query *q, const rlx_poly *p);
 int64_t rlx_poly_max(rlx_query *q, const rlx_poly *p);
 rlx_interval rlx_interval_of(rlx_query *q, const rlx_poly *p);
 
-RLX_INLINE uint64_t rlx_gcd(uint64_t a, uint64_t b)
-{
-    while (b) {
-        uint64_t r = a % b;
-        a = b;
-        b = r;
-    }
-    return a;
-}
-
 #endif

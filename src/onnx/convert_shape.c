@@ -118,28 +118,40 @@ RLX_ONNX_CONVERTER(convert_constant_of_shape)
 
 /* ---- reshape ----------------------------------------------------------------------------------- */
 
+/* Multiplies by a size that is a number; false: it is none. */
+static bool take_number(const rlx_prim *size, uint64_t *product)
+{
+    int64_t v, all;
+    bool taken = rlx_int_literal(size, &v) && v > 0 && rlx_mul_i64((int64_t)*product, v, &all);
+    *product = taken ? (uint64_t)all : *product;
+    return taken;
+}
+
 /* What -1 stands for: the rest. */
 static const rlx_prim *rest_of(rlx_onnx_conv *c, const rlx_prim *const *have, size_t n,
                                const rlx_prim **want, size_t m, size_t at)
 {
     const rlx_prim *known = rlx_int64(c->ctx, 1), *all = known;
     bool *used = rlx_onnx_array(c, n, sizeof *used);
+    uint64_t in_known = 1, in_all = 1;
     if (!used)
         return NULL;
     memset(used, 0, n);
-    /* equal sizes cancel first, so that what is left divides without a remainder that is not known */
+    /* equal sizes cancel first, and numbers, so that what is left divides without a remainder that is not known */
     for (size_t i = 0; i < m; i++) {
         bool cancelled = i == at;
         for (size_t k = 0; k < n && !cancelled; k++)
             if (!used[k] && have[k] == want[i])
                 used[k] = cancelled = true;
-        if (!cancelled)
+        if (!cancelled && !take_number(want[i], &in_known))
             known = rlx_fold_mul(c->ctx, known, want[i]);
     }
     for (size_t k = 0; k < n; k++)
-        if (!used[k])
+        if (!used[k] && !take_number(have[k], &in_all))
             all = rlx_fold_mul(c->ctx, all, have[k]);
-    known = rlx_onnx_simplify(c, known);
+    uint64_t common = rlx_gcd(in_known, in_all);
+    all = rlx_fold_mul(c->ctx, all, rlx_int64(c->ctx, (int64_t)(in_all / common)));
+    known = rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, known, rlx_int64(c->ctx, (int64_t)(in_known / common))));
     return rlx_is_int_value(known, 1)
                ? rlx_onnx_simplify(c, all)
                : rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV,
@@ -355,6 +367,54 @@ static bool same_ranks(rlx_onnx_conv *c, const rlx_expr **parts, size_t count, i
     return !c->failed && (rank < 0 || rlx_onnx_axis(c, axis, rank));
 }
 
+/* The plainest expression of the size that all parts have along axis k; NULL: they surely differ, or it is not known. */
+static const rlx_prim *common_size(rlx_onnx_conv *c, const rlx_expr *const *parts, size_t count, size_t k)
+{
+    const rlx_scope *scope = rlx_builder_scope(c->m->b);
+    const rlx_prim *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t n;
+        const rlx_prim *const *dims = rlx_shape_dims(rlx_onnx_info(c, parts[i])->shape, &n);
+        if (!dims)
+            continue;
+        if (best && rlx_prove_equal_sizes(c->ctx, scope, best, dims[k]) == RLX_DIFFERENT)
+            return NULL;
+        int64_t v;
+        if (!best || rlx_int_literal(dims[k], &v) || rlx_prim_parts(dims[k]) < rlx_prim_parts(best))
+            best = dims[k];
+        if (rlx_int_literal(best, &v))
+            break;
+    }
+    return best;
+}
+
+/* Sizes beside the axis are equal, or the model fails: where that is not proved (an odd size that was halved and doubled) it
+ * is checked, so that what is joined has a known shape. */
+static bool same_sizes(rlx_onnx_conv *c, const rlx_expr **parts, size_t count, int64_t axis)
+{
+    const rlx_scope *scope = rlx_builder_scope(c->m->b);
+    int rank = rlx_onnx_rank(c, parts[0]);
+    const rlx_prim **common = rlx_onnx_array(c, (size_t)rank, sizeof *common), **want;
+    bool known = common != NULL;
+    for (int k = 0; known && k < rank; k++)
+        known = k == axis || (common[k] = common_size(c, parts, count, (size_t)k)) != NULL;
+    for (size_t i = 0; known && i < count; i++) {
+        const rlx_tensor_sinfo *t = rlx_onnx_info(c, parts[i]);
+        size_t n;
+        const rlx_prim *const *dims = rlx_shape_dims(t->shape, &n);
+        bool same = dims != NULL;
+        for (int k = 0; same && k < rank; k++)
+            same = k == axis || rlx_prove_equal_sizes(c->ctx, scope, dims[k], common[k]) == RLX_EQUAL;
+        if (same || !(want = rlx_onnx_array(c, (size_t)rank, sizeof *want)))
+            continue;
+        memcpy(want, common, (size_t)rank * sizeof *want);
+        want[axis] = dims ? dims[axis] : rlx_onnx_fresh(c, "d");
+        const rlx_expr *shape = want[axis] ? rlx_shape_new(c->ctx, want, (size_t)rank) : NULL;
+        parts[i] = shape ? rlx_onnx_match(c, parts[i], rlx_tensor_info(c->ctx, shape, t->dtype, rank, NULL)) : NULL;
+    }
+    return !c->failed;
+}
+
 RLX_ONNX_CONVERTER(convert_concat)
 {
     int64_t axis = rlx_onnx_int(c, "axis", 1);
@@ -364,7 +424,8 @@ RLX_ONNX_CONVERTER(convert_concat)
     for (size_t i = 0; parts && i < c->num_inputs; i++)
         if (!(parts[i] = rlx_onnx_input(c, i)))
             return false;
-    if (!parts || !c->num_inputs || !same_ranks(c, parts, c->num_inputs, &axis))
+    if (!parts || !c->num_inputs || !same_ranks(c, parts, c->num_inputs, &axis) ||
+        (rlx_onnx_has_rank(c, parts[0]) && !same_sizes(c, parts, c->num_inputs, axis)))
         return false;
     return rlx_onnx_output(c, 0, rlx_onnx_concat(c, parts, c->num_inputs, axis));
 }
@@ -1292,34 +1353,41 @@ RLX_ONNX_CONVERTER(convert_one_hot)
 
 /* ---- what values decide ------------------------------------------------------------------------ */
 
+/* Positions of elements that are not 0: a row for each axis, whose number says what rank gathers by them have, and as many
+ * columns as are found when it runs. */
+static const rlx_expr *positions(rlx_onnx_conv *c, const rlx_expr *x)
+{
+    const rlx_expr *at = rlx_onnx_call1(c, "nonzero", x), *shape = NULL;
+    if (at) {
+        const rlx_prim *dims[2];
+        dims[0] = rlx_onnx_has_rank(c, x) ? rlx_int64(c->ctx, rlx_onnx_rank(c, x)) : rlx_onnx_fresh(c, "d");
+        dims[1] = rlx_onnx_fresh(c, "d");
+        shape = dims[0] && dims[1] ? rlx_shape_new(c->ctx, dims, 2) : NULL;
+    }
+    return shape ? rlx_onnx_match(c, at, rlx_tensor_info(c->ctx, shape, RELAX_INT64, 2, NULL)) : NULL;
+}
+
 RLX_ONNX_CONVERTER(convert_nonzero)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     int64_t one = 1;
     if (x && rlx_onnx_rank(c, x) == 0)
         x = rlx_onnx_reshape_ints(c, x, &one, 1);
-    const rlx_expr *y = rlx_onnx_call1(c, "nonzero", x);
-    size_t n;
-    return y && rlx_onnx_dims(c, &y, &n) && rlx_onnx_output(c, 0, y);
+    return rlx_onnx_output(c, 0, positions(c, x));
 }
 
 RLX_ONNX_CONVERTER(convert_compress)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0), *cond = rlx_onnx_input(c, 1);
-    int64_t axis = rlx_onnx_int(c, "axis", 0), minus = -1;
-    size_t n;
+    int64_t axis = rlx_onnx_int(c, "axis", 0);
     if (!x || !cond)
         return false;
     if (!rlx_onnx_attr(c, "axis"))
         x = rlx_onnx_call1(c, "flatten", x);
     if (!x || !rlx_onnx_axis(c, &axis, rlx_onnx_rank(c, x)))
         return false;
-    const rlx_expr *at = rlx_onnx_call1(c, "nonzero", cond);
-    if (!at || !rlx_onnx_dims(c, &at, &n))
-        return false;
-    (void)minus;
     const int64_t row = 0;
-    at = rlx_onnx_call(c, "squeeze", "x axis=I", at, &row, (size_t)1);
+    const rlx_expr *at = rlx_onnx_call(c, "squeeze", "x axis=I", positions(c, cond), &row, (size_t)1);
     return rlx_onnx_output(c, 0, rlx_onnx_call(c, "take", "x x axis=i", x, at, axis));
 }
 

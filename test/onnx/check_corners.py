@@ -56,6 +56,35 @@ run("slice of nothing backwards", [node("Slice", ["x", "a", "b", "ax", "st"], ["
 run("slice of two axes, found when it runs", [node("Slice", ["x", "a", "b", "ax"], ["y"])], {"x": x, "a": np.array([-3, 1], "int32"),
     "b": np.array([-1, 2**31 - 1], "int32")}, x[1:, 1:3], "--no-bind", constants={"ax": ints(-1, 0)}, shapes={"a": [2], "b": [2]})
 
+# ---- what is chosen by where elements are: its rank is known from that of what is looked through
+chosen = floats(3, 2, 5)
+for n in (3, 0):
+    x = np.abs(chosen) * n
+    found = np.argwhere(x > 0.5)
+    run(f"gather by positions of {len(found)} elements, sums", [node("Greater", ["x", "half"], ["m"]), node("NonZero", ["m"], ["c"]), node("Transpose", ["c"], ["i"], perm=[1, 0]),
+        node("GatherND", ["x", "i"], ["v"]), node("CumSum", ["v", "zero"], ["y"])], {"x": x}, np.cumsum(x[x > 0.5], dtype="float32"),
+        constants={"half": np.float32(0.5), "zero": np.int32(0)})
+    run(f"compressed to {len(found)} elements, sums", [node("Greater", ["x", "half"], ["m"]), node("Reshape", ["m", "all"], ["c"]), node("Compress", ["x", "c"], ["v"]),
+        node("CumSum", ["v", "zero"], ["y"])], {"x": x}, np.cumsum(x[x > 0.5], dtype="float32"),
+        constants={"half": np.float32(0.5), "all": ints(-1), "zero": np.int32(0)})
+
+# ---- sizes that were halved and doubled are those of what is joined with them, as is found when it runs
+for h in (4, 1, 7):
+    x = floats(1, 2, h, 6)
+    up = np.repeat(np.repeat(x[:, :, ::2, ::2], 2, 2), 2, 3)
+    nodes = [node("MaxPool", ["x"], ["d"], kernel_shape=[1, 1], strides=[2, 2]), node("Resize", ["d", "", "by"], ["u"], mode="nearest", nearest_mode="floor",
+             coordinate_transformation_mode="asymmetric"), node("Concat", ["x", "u"], ["j"], axis=1), node("Reshape", ["j", "groups"], ["r"]),
+             node("ReduceMean", ["r"], ["y"], axes=[2], keepdims=0)]
+    known = {"by": np.array([1, 1, 2, 2], "float32"), "groups": ints(0, 2, -1)}
+    if h % 2 == 0:
+        run(f"joined with what was halved and doubled, {h} rows", nodes, {"x": x}, np.concatenate([x, up], 1).reshape(1, 2, -1).mean(2),
+            constants=known, shapes={"x": ["n", 2, "h", "w"]})
+        continue
+    np.save(s.path("x.npy"), x)
+    rc, _, err = s.run("run", s.write("m.onnx", model(nodes, [value("x", "float32", ["n", 2, "h", "w"])], [value("y", "float32", None)], known)),
+                       "--input", s.path("x.npy"))
+    s.check(f"joined with another number of rows, {h}", rc == 1 and "RT06" in err and "dimension 2" in err, err)
+
 # ---- shapes found when it runs
 cube = floats(2, 3, 4)
 for to, want in ((ints(6, 4), (6, 4)), (ints(-1, 4), (6, 4)), (ints(0, -1), (2, 12)), (ints(4, -1), (4, 6)), (ints(0, 12), (2, 12))):
