@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#define MOST_BROADCAST 3 /* operands, of Where */
+
 RLX_ONNX_CONVERTER(convert_unary)
 {
     return rlx_onnx_output(c, 0, rlx_onnx_call1(c, c->row->argument, rlx_onnx_input(c, 0)));
@@ -138,35 +140,60 @@ static const rlx_prim *size_at(const rlx_prim *const *dims, size_t n, size_t fro
     return from_end < n ? dims[n - 1 - from_end] : NULL;
 }
 
-/* The size of a and b broadcast. A literal above 1 decides: the other is the same, or 1. */
+/* Is it the least of b and a number above 1? Then it is 1 only where b is, and beside b it is b, or nothing. */
+static bool is_least_of(rlx_onnx_conv *c, const rlx_prim *a, const rlx_prim *b)
+{
+    const rlx_binary *least = rlx_is(a, RLX_NODE_MIN) ? (const rlx_binary *)a : NULL;
+    const rlx_scope *s = rlx_builder_scope(c->m->b);
+    int64_t k;
+    return least && ((rlx_int_literal(least->a, &k) && k > 1 && rlx_prove_equal_sizes(c->ctx, s, least->b, b) == RLX_EQUAL) ||
+                     (rlx_int_literal(least->b, &k) && k > 1 && rlx_prove_equal_sizes(c->ctx, s, least->a, b) == RLX_EQUAL));
+}
+
+/* The size of a and b broadcast; NULL: it cannot be told. A literal above 1 decides: the other is the same, or 1. */
 static const rlx_prim *broadcast_size(rlx_onnx_conv *c, const rlx_prim *a, const rlx_prim *b)
 {
     int64_t k;
     if (!a || !b || rlx_is_int_value(a, 1))
         return b ? b : a;
-    if (rlx_is_int_value(b, 1) || (rlx_int_literal(a, &k) && k > 1))
+    if (rlx_is_int_value(b, 1) || (rlx_int_literal(a, &k) && k > 1) || is_least_of(c, b, a))
         return a;
-    return (rlx_int_literal(b, &k) && k > 1) ||
+    return (rlx_int_literal(b, &k) && k > 1) || is_least_of(c, a, b) ||
                    rlx_prove_equal(c->ctx, rlx_builder_scope(c->m->b), a, b) == RLX_EQUAL
                ? b
                : NULL;
 }
 
-/* Inference gives up all sizes where one cannot be told; the others are stated here. */
-static const rlx_expr *keep_sizes(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *a,
-                                  const rlx_expr *b)
+/* The size that operands have together, counted from the last axis; NULL: it cannot be told. */
+static const rlx_prim *size_of_all(rlx_onnx_conv *c, const rlx_tensor_sinfo *const *operands, size_t count, size_t from_end)
 {
-    const rlx_tensor_sinfo *t = y ? rlx_onnx_info(c, y) : NULL;
-    const rlx_tensor_sinfo *ta = t ? rlx_onnx_info(c, a) : NULL, *tb = ta ? rlx_onnx_info(c, b) : NULL;
-    size_t na, nb;
-    const rlx_prim *const *da = tb ? rlx_shape_dims(ta->shape, &na) : NULL;
-    const rlx_prim *const *db = da ? rlx_shape_dims(tb->shape, &nb) : NULL;
+    const rlx_prim *size = NULL;
+    bool told = true;
+    int64_t k;
+    for (size_t i = 0; i < count; i++) {
+        size_t n = 0;
+        const rlx_prim *const *dims = rlx_shape_dims(operands[i]->shape, &n);
+        const rlx_prim *both = dims ? broadcast_size(c, size, size_at(dims, n, from_end)) : NULL;
+        told &= both != NULL || (dims && from_end >= n);
+        size = both ? both : size;
+    }
+    return told || (size && rlx_int_literal(size, &k) && k > 1) ? size : NULL;
+}
+
+const rlx_expr *rlx_onnx_keep_sizes(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *const *operands, size_t count, size_t tail)
+{
+    const rlx_tensor_sinfo *t = y ? rlx_onnx_info(c, y) : NULL, *of[MOST_BROADCAST];
     bool any = false;
-    if (!db || t->shape || t->ndim < 1)
+    if (!t || t->shape || t->ndim < 1 || count > MOST_BROADCAST)
         return y;
+    for (size_t i = 0; i < count; i++)
+        if (!(of[i] = rlx_onnx_info(c, operands[i])))
+            return NULL;
     const rlx_prim **dims = rlx_onnx_array(c, (size_t)t->ndim, sizeof *dims);
     for (size_t i = 0, n = (size_t)t->ndim; dims && i < n; i++) {
-        dims[i] = broadcast_size(c, size_at(da, na, n - 1 - i), size_at(db, nb, n - 1 - i));
+        size_t rank = 0, from_end = n - 1 - i;
+        const rlx_prim *const *own = from_end < tail ? rlx_shape_dims(of[count - 1 - from_end]->shape, &rank) : NULL;
+        dims[i] = from_end < tail ? size_at(own, own ? rank : 0, from_end) : size_of_all(c, of, count, from_end);
         any |= dims[i] != NULL;
         if (!dims[i] && !(dims[i] = rlx_onnx_fresh(c, "d")))
             return NULL;
@@ -175,12 +202,18 @@ static const rlx_expr *keep_sizes(rlx_onnx_conv *c, const rlx_expr *y, const rlx
     return shape ? rlx_onnx_match(c, y, rlx_tensor_info(c->ctx, shape, t->dtype, t->ndim, NULL)) : y;
 }
 
+static const rlx_expr *broadcast(rlx_onnx_conv *c, const char *op, const rlx_expr *a, const rlx_expr *b)
+{
+    const rlx_expr *both[] = { a, b };
+    return rlx_onnx_keep_sizes(c, rlx_onnx_call2(c, op, a, b), both, 2, 0);
+}
+
 RLX_ONNX_CONVERTER(convert_binary)
 {
     if (on_sizes(c, c->row->argument))
         return true;
     const rlx_expr *a = rlx_onnx_input(c, 0), *b = aligned(c, a, rlx_onnx_input(c, 1));
-    return rlx_onnx_output(c, 0, keep_sizes(c, rlx_onnx_call2(c, c->row->argument, a, b), a, b));
+    return rlx_onnx_output(c, 0, broadcast(c, c->row->argument, a, b));
 }
 
 RLX_ONNX_CONVERTER(convert_mod)
@@ -189,7 +222,7 @@ RLX_ONNX_CONVERTER(convert_mod)
     if (!fmod && on_sizes(c, "floor_mod"))
         return true;
     const rlx_expr *a = rlx_onnx_input(c, 0), *b = rlx_onnx_input(c, 1);
-    return rlx_onnx_output(c, 0, rlx_onnx_call2(c, fmod ? "mod" : "floor_mod", a, b));
+    return rlx_onnx_output(c, 0, broadcast(c, fmod ? "mod" : "floor_mod", a, b));
 }
 
 /* One operand or more. */
@@ -199,7 +232,7 @@ RLX_ONNX_CONVERTER(convert_variadic)
         return true;
     const rlx_expr *x = rlx_onnx_input(c, 0);
     for (size_t i = 1; x && i < c->num_inputs; i++)
-        x = rlx_onnx_call2(c, c->row->argument, x, rlx_onnx_input(c, i));
+        x = broadcast(c, c->row->argument, x, rlx_onnx_input(c, i));
     return rlx_onnx_output(c, 0, x);
 }
 
@@ -207,7 +240,7 @@ RLX_ONNX_CONVERTER(convert_mean)
 {
     const rlx_expr *x = rlx_onnx_input(c, 0);
     for (size_t i = 1; x && i < c->num_inputs; i++)
-        x = rlx_onnx_call2(c, "add", x, rlx_onnx_input(c, i));
+        x = broadcast(c, "add", x, rlx_onnx_input(c, i));
     const rlx_expr *n =
         x ? rlx_onnx_scalar(c, rlx_onnx_dtype_of(c, x), (double)c->num_inputs) : NULL;
     return rlx_onnx_output(c, 0, c->num_inputs == 1 ? x : rlx_onnx_call2(c, "divide", x, n));
@@ -305,8 +338,9 @@ RLX_ONNX_CONVERTER(convert_where)
 {
     if (where_on_sizes(c))
         return true;
-    const rlx_expr *no = rlx_onnx_input(c, 2), *yes = rlx_onnx_input(c, 1);
-    return rlx_onnx_output(c, 0, rlx_onnx_where(c, rlx_onnx_input(c, 0), yes, no));
+    const rlx_expr *no = rlx_onnx_input(c, 2), *yes = rlx_onnx_input(c, 1), *cond = rlx_onnx_input(c, 0);
+    const rlx_expr *all[] = { cond, yes, no };
+    return rlx_onnx_output(c, 0, rlx_onnx_keep_sizes(c, rlx_onnx_where(c, cond, yes, no), all, 3, 0));
 }
 
 /* First the lower bound, then the upper one: where they cross, the upper one holds. */

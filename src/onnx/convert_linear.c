@@ -1,6 +1,9 @@
 /* convert_linear.c: products of matrices. */
 #include "onnx/onnx_int.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* The last two axes exchanged. */
 static const rlx_expr *transposed(rlx_onnx_conv *c, const rlx_expr *x)
 {
@@ -35,7 +38,11 @@ RLX_ONNX_CONVERTER(convert_matmul)
     const rlx_expr *y = product_of_bytes(c, false);
     if (y || c->failed)
         return rlx_onnx_output(c, 0, y);
-    return rlx_onnx_output(c, 0, rlx_onnx_call_inputs(c, "matmul", 0, 1));
+    const rlx_expr *both[] = { rlx_onnx_input(c, 0), rlx_onnx_input(c, 1) };
+    y = rlx_onnx_call2(c, "matmul", both[0], both[1]);
+    bool matrices = y && rlx_onnx_has_rank(c, both[0]) && rlx_onnx_has_rank(c, both[1]) &&
+                    rlx_onnx_rank(c, both[0]) > 1 && rlx_onnx_rank(c, both[1]) > 1;
+    return rlx_onnx_output(c, 0, matrices ? rlx_onnx_keep_sizes(c, y, both, 2, 2) : y);
 }
 
 static const rlx_expr *scaled(rlx_onnx_conv *c, const rlx_expr *x, double factor)
@@ -107,19 +114,68 @@ RLX_ONNX_CONVERTER(convert_fused_matmul)
     return rlx_onnx_output(c, 0, scaled(c, rlx_onnx_call2(c, "matmul", a, b), alpha));
 }
 
+static const rlx_expr *einsum(rlx_onnx_conv *c, const rlx_expr *const *items, size_t count, const char *text)
+{
+    return rlx_onnx_call(c, "einsum", "X subscripts=s", items, count, text);
+}
+
+/* The letters of `term` that somebody asks for later, each once, behind those of *n before. */
+static void keep_letters(rlx_slice term, const char *later, char *kept, size_t *n)
+{
+    for (size_t i = 0; i < term.len; i++)
+        if (strchr(later, term.data[i]) && !memchr(kept, term.data[i], *n))
+            kept[(*n)++] = term.data[i];
+}
+
+/* Operands are multiplied one after the other: a sum over the letters of all at once has as many steps as their sizes
+ * multiply to.
+ *     nai,kij,ncj->nkac:   nai,kij->nakj   nakj,ncj->nkac */
+static const rlx_expr *einsum_in_turn(rlx_onnx_conv *c, const rlx_expr *const *items, const char *text)
+{
+    const rlx_expr *y = items[0];
+    const char *next = strchr(text, ',');
+    char done[64], step[256];
+    size_t n = (size_t)(next - text);
+    if (n > sizeof done)
+        return NULL;
+    memcpy(done, text, n);
+    for (size_t i = 1; y && i < c->num_inputs; i++) {
+        bool last = i + 1 == c->num_inputs;
+        const char *term = next + 1, *end = last ? strstr(term, "->") : strchr(term, ',');
+        char kept[64];
+        size_t count = 0, length = end ? (size_t)(end - term) : sizeof done + 1;
+        if (length > sizeof done)
+            return NULL;
+        keep_letters((rlx_slice){ done, n }, end, kept, &count);
+        keep_letters((rlx_slice){ term, length }, end, kept, &count);
+        int size = snprintf(step, sizeof step, "%.*s,%.*s->%.*s", (int)n, done, (int)length, term,
+                            last ? (int)strlen(end + 2) : (int)count, last ? end + 2 : kept);
+        if (size < 0 || (size_t)size >= sizeof step)
+            return NULL;
+        y = einsum(c, (const rlx_expr *[]){ y, items[i] }, 2, step);
+        memcpy(done, kept, n = count);
+        next = end;
+    }
+    return y;
+}
+
 /* Blanks go; without '->' the letters that occur once follow in their order. */
 RLX_ONNX_CONVERTER(convert_einsum)
 {
     rlx_slice equation = rlx_onnx_string(c, "equation", "");
     char text[512];
-    size_t n = 0;
+    size_t n = 0, commas = 0;
     const rlx_expr **items = rlx_onnx_array(c, c->num_inputs, sizeof *items);
     for (size_t i = 0; i < equation.len && n < sizeof text - 1; i++)
         if (equation.data[i] != ' ')
             text[n++] = equation.data[i];
     text[n] = 0;
+    for (size_t i = 0; i < n; i++)
+        commas += text[i] == ',';
     for (size_t i = 0; items && i < c->num_inputs; i++)
-        items[i] = rlx_onnx_input(c, i);
-    return items && rlx_onnx_output(c, 0, rlx_onnx_call(c, "einsum", "X subscripts=s", items,
-                                                        c->num_inputs, text));
+        if (!(items[i] = rlx_onnx_input(c, i)))
+            return false;
+    bool in_turn = items && c->num_inputs > 2 && commas + 1 == c->num_inputs && strstr(text, "->") && !strchr(text, '.');
+    const rlx_expr *y = in_turn ? einsum_in_turn(c, items, text) : NULL;
+    return items && !c->failed && rlx_onnx_output(c, 0, y ? y : einsum(c, items, c->num_inputs, text));
 }

@@ -275,6 +275,9 @@ const rlx_expr *rlx_onnx_of_rank(rlx_onnx_conv *c, const rlx_expr *e, int ndim);
 /* Sizes; unknown ones are bound by a cast first, and *e is what has them. NULL after a report. */
 const rlx_prim *const *rlx_onnx_dims(rlx_onnx_conv *c, const rlx_expr **e, size_t *ndim);
 const rlx_prim *rlx_onnx_dim(rlx_onnx_conv *c, const rlx_expr *e, size_t axis);
+/* y with the sizes that its operands, which are broadcast, say: inference gives up all where one cannot be told. The last
+ * `tail` sizes are those of one operand each, the last one of the last operand. */
+const rlx_expr *rlx_onnx_keep_sizes(rlx_onnx_conv *c, const rlx_expr *y, const rlx_expr *const *operands, size_t count, size_t tail);
 bool rlx_onnx_static_dim(rlx_onnx_conv *c, const rlx_expr *e, size_t axis, int64_t *out);
 /* A negative axis counts from the end. False after a report. */
 bool rlx_onnx_axis(rlx_onnx_conv *c, int64_t *axis, int ndim);

@@ -781,6 +781,16 @@ static void softmax_give_logarithm(softmax *s)
     rlx_tir_end_block(t);
 }
 
+/* Axes of one element behind those that are reduced are reduced, too: then the others are rows. */
+static void mark_ones(const rlx_lowering_list *sizes, bool *marked)
+{
+    size_t last = sizes->n;
+    while (last > 0 && !marked[last - 1] && rlx_is_int_value(sizes->at[last - 1], 1))
+        last--;
+    for (size_t i = last; last > 0 && marked[last - 1] && i < sizes->n; i++)
+        marked[i] = true;
+}
+
 static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
 {
     softmax s = { .logarithm = logarithm };
@@ -795,6 +805,7 @@ static const rlx_prim_func *lower_softmax(rlx_lower_request *l, bool logarithm)
         return rlx_lowering_end(&s.b);
     }
     s.wide = rlx_lowering_accumulator(s.x.dtype);
+    mark_ones(&s.x.shape.sizes, marked);
     rlx_lowering_rows_begin(&s.r, &s.b, &s.x.shape.sizes, marked, true);
     s.in_place = !logarithm && s.out.dtype == s.wide && !s.r.turned;
     s.top = rlx_lowering_rows_alloc(&s.r, "top", s.wide, true);

@@ -200,8 +200,9 @@ static const rlx_prim *as_product(rlx_lowering *b, const rlx_prim *size, const r
             const rlx_prim *all = rlx_int64(ctx, 1), *product = NULL;
             for (size_t i = first; i < first + n; i++)
                 all = rlx_fold_mul(ctx, all, others->values[i]);
-            uint64_t of_all = number_in(all);
-            int64_t times = of_all ? (int64_t)(number_in(size) / of_all) : 0;
+            /* of a sum no factor is seen, but it may be the product as it is */
+            uint64_t of_size = number_in(size), of_all = number_in(all);
+            int64_t times = of_all && of_size > of_all ? (int64_t)(of_size / of_all) : 1;
             if (times < 1 || rlx_is(all, RLX_NODE_INT_IMM) ||
                 rlx_prove_equal_sizes(ctx, b->l->scope, size, rlx_fold_mul(ctx, rlx_int64(ctx, times), all)) != RLX_EQUAL)
                 continue;

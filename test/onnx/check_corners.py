@@ -85,6 +85,38 @@ for h in (4, 1, 7):
                        "--input", s.path("x.npy"))
     s.check(f"joined with another number of rows, {h}", rc == 1 and "RT06" in err and "dimension 2" in err, err)
 
+# ---- a mask of at most 8 rows that is cut to the size of what it is for: the result has that size, so that what follows knows its sizes
+mask = np.tril(np.ones((1, 1, 8, 8), bool))
+for n in (8, 3, 1, 9):
+    x = floats(2, 2, n, n)
+    nodes = [node("Shape", ["x"], ["sizes"]), node("Gather", ["sizes", "last"], ["n"], axis=0), node("Slice", ["mask", "zero", "n", "rows"], ["some"]),
+             node("Slice", ["some", "zero", "n", "columns"], ["m"]), node("Where", ["m", "x", "off"], ["w"]), node("MatMul", ["w", "x"], ["p"]),
+             node("Shape", ["p"], ["of"]), node("Gather", ["of", "last"], ["long"], axis=0), node("Concat", ["both", "long"], ["to"], axis=0),
+             node("Reshape", ["p", "to"], ["y"])]
+    known = {"mask": mask, "zero": ints(0), "rows": ints(2), "columns": ints(3), "last": ints(3), "off": np.float32(-2), "both": ints(0, -1)}
+    if n <= 8:
+        run(f"cut mask, {n}", nodes, {"x": x}, (np.where(mask[:, :, :n, :n], x, np.float32(-2)) @ x).reshape(2, -1, n), constants=known,
+            shapes={"x": ["n", 2, "s", "s"]})
+        continue
+    np.save(s.path("x.npy"), x)
+    rc, _, err = s.run("run", s.write("m.onnx", model(nodes, [value("x", "float32", ["n", 2, "s", "s"])], [value("y", "float32", None)], known)),
+                       "--no-bind", "--input", s.path("x.npy"))
+    s.check(f"cut mask, {n}", rc == 1 and "RT05" in err, err)
+
+# ---- products of three and four are made one after the other
+a, b, c, d = floats(2, 3, 4), floats(5, 4, 6), floats(2, 7, 6), floats(3, 7)
+for equation, operands in (("nai,kij,ncj->nkac", (a, b, c)), ("nai, kij, ncj -> ", (a, b, c)), ("nai,kij,ncj,ac->nk", (a, b, c, d)),
+                           ("ac,nai,ncj->nij", (d, a, c)), ("nai,kij,ncj", (a, b, c))):
+    run(f"einsum {equation}", [node("Einsum", list("abcd")[:len(operands)], ["y"], equation=equation)], dict(zip("abcd", operands)),
+        np.asarray(np.einsum(equation, *[o.astype("float64") for o in operands]), "float32"), atol=1e-4)
+
+# ---- rows that an axis of one element stands behind
+x = floats(3, 70, 5, 1, 1)
+e = np.exp(x - x.max(2, keepdims=True))
+run("softmax in front of axes of one element", [node("Softmax", ["x"], ["y"], axis=2)], {"x": x}, e / e.sum(2, keepdims=True),
+    shapes={"x": ["n", 70, 5, 1, 1]})
+run("softmax beside axes of one element", [node("Softmax", ["x"], ["y"], axis=3)], {"x": x}, np.ones_like(x), shapes={"x": ["n", 70, 5, 1, 1]})
+
 # ---- shapes found when it runs
 cube = floats(2, 3, 4)
 for to, want in ((ints(6, 4), (6, 4)), (ints(-1, 4), (6, 4)), (ints(0, -1), (2, 12)), (ints(4, -1), (4, 6)), (ints(0, 12), (2, 12))):
