@@ -94,6 +94,36 @@ void rlx_lowering_express(rlx_lowering *b, const rlx_prim *program, const rlx_pr
     pair_sizes(b, program, size);
 }
 
+/* The product of the numbers among the factors; what wraps around proves nothing. */
+static uint64_t number_in(const rlx_prim *p)
+{
+    const rlx_binary *mul = rlx_is(p, RLX_NODE_MUL) ? (const rlx_binary *)p : NULL;
+    int64_t v = 1;
+    return mul ? number_in(mul->a) * number_in(mul->b) : rlx_int_literal(p, &v) ? (uint64_t)v : 1;
+}
+
+int64_t rlx_lowering_times(rlx_lowering *b, const rlx_prim *size, const rlx_prim *of)
+{
+    rlx_context *ctx = b->l->ctx;
+    /* of a sum no factor is seen, but it may be the other as it is */
+    uint64_t in_size = number_in(size), in_other = number_in(of);
+    int64_t times = in_other && in_size > in_other ? (int64_t)(in_size / in_other) : 1;
+    const rlx_prim *product = rlx_fold_mul(ctx, rlx_int64(ctx, times), of);
+    return times > 0 && rlx_prove_equal_sizes(ctx, b->l->scope, size, product) == RLX_EQUAL ? times : 0;
+}
+
+void rlx_lowering_express_line(rlx_lowering *b, const rlx_prim *size, const rlx_prim *of, int64_t times)
+{
+    rlx_context *ctx = b->l->ctx;
+    int64_t known, more;
+    if (!size || !of || rlx_int_literal(size, &known) || rlx_int_literal(of, &known))
+        return;
+    const rlx_prim *rest = rlx_fold_sub(ctx, size, rlx_fold_mul(ctx, of, rlx_int64(ctx, times)));
+    if (!rlx_is_long_size(rest) && rlx_int_literal(rlx_simplify(ctx, b->l->scope, rest), &more))
+        rlx_lowering_express(b, size, rlx_tir_add(&b->t, rlx_tir_mul(&b->t, rlx_lowering_size(b, of), rlx_tir_int(&b->t, times)),
+                                                  rlx_tir_int(&b->t, more)));
+}
+
 void rlx_lowering_alias(rlx_lowering *b, const rlx_prim *x, const rlx_prim *y)
 {
     bool lx = rlx_is(x, RLX_NODE_INT_IMM), ly = rlx_is(y, RLX_NODE_INT_IMM);

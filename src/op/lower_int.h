@@ -99,6 +99,10 @@ bool rlx_lowering_outputs(rlx_lowering *b, const rlx_lowering_shape *const *comp
 const rlx_prim *rlx_lowering_size(rlx_lowering *b, const rlx_prim *program);
 /* A size of the program is this one of the PrimFunc, an expression of sizes that parameters have. */
 void rlx_lowering_express(rlx_lowering *b, const rlx_prim *program, const rlx_prim *size);
+/* The same where the one is some times the other and a number. */
+void rlx_lowering_express_line(rlx_lowering *b, const rlx_prim *size, const rlx_prim *of, int64_t times);
+/* How many times one size of the program is the other, whatever that is; 0: that is not known. */
+int64_t rlx_lowering_times(rlx_lowering *b, const rlx_prim *size, const rlx_prim *of);
 /* Two sizes of the program that inference trusts to be equal: from here on they are one size of
  * the PrimFunc, the literal one if there is one, so that the kernel's call checks it. NULL:
  * nothing. */

@@ -39,7 +39,7 @@ typedef struct rlx_resize {
     const rlx_lowering_tensor *out;
     rlx_dtype wide;                     /* of shares and sums; void: elements are moved only */
     rlx_resize_step steps[RLX_LOW_RANK];
-    bool has_step[RLX_LOW_RANK];
+    bool has_step[RLX_LOW_RANK], is_open[RLX_LOW_RANK]; /* open: elements are repeated, their number is not known */
     bool whole;                         /* the result is written */
     const rlx_buffer *data;
     bool tiled;                         /* some slices of it at a time, along axis `cut`, from here on: */
@@ -59,6 +59,8 @@ void rlx_resize_in_tiles(rlx_resize *r, const size_t *axes, const rlx_prim *cons
 /* An axis of `have` elements whose places are those `count` of them, if these are a step, or some of places go on in the next ones (0 0 1,
  * 2 2 3, ..), which are copies of what is evenly apart. False: nothing is done. last: as below. */
 bool rlx_resize_moved_axis(rlx_resize *r, size_t axis, const int64_t *elements, int64_t count, int64_t have, bool last);
+/* An axis whose elements are each repeated that often, however many there are. */
+void rlx_resize_repeated_axis(rlx_resize *r, size_t axis, int64_t times);
 /* False: nothing is done. */
 bool rlx_resize_even_axis(rlx_resize *r, size_t axis, const rlx_prim *want, const rlx_resize_even *even, bool last);
 /* last: nothing comes behind it but rlx_resize_end. */

@@ -271,11 +271,37 @@ static double rounded_in_numbers(const resize *r, double x)
     return ceil(x - 0.5);
 }
 
-/* The nearest elements, if they lie so that they are moved without a table. Only of sizes that are known, whose quotient is the scale. */
+/* How many times as long the axis becomes, whatever its size; 0: that is not known. */
+static int64_t growth_of(resize *r, size_t axis)
+{
+    const rlx_prim *have = r->x.shape.program[axis], *want = r->out.shape.program[axis];
+    return have && want ? rlx_lowering_times(&r->b, want, have) : 0;
+}
+
+/* How often each element of the axis is repeated, whatever its size; 0: that is not known, or the nearest ones are others. A place goes on by 1
+ * after as many steps, and rounds as far from what it might be taken for as in the first ones. */
+static int64_t repeats_of(resize *r, size_t axis)
+{
+    enum { MOST_REPEATS = 64, ELEMENTS = 1 << 10 };
+    int64_t times = growth_of(r, axis);
+    if (times < 1 || times > MOST_REPEATS || r->mode == ALIGN_CORNERS)
+        return 0;
+    for (int64_t o = 0; o < 2 * times; o++) {
+        double p = rounded_in_numbers(r, place_in_numbers(r, ELEMENTS, (double)(ELEMENTS * times), (double)o));
+        if ((p > 0 ? p : 0) != (double)(o / times))
+            return 0;
+    }
+    return times;
+}
+
+/* The nearest elements, if they lie so that they are moved without a table: of sizes that are known, whose quotient is the scale, or as often as
+ * they are repeated. */
 static bool move_axis(resize *r, bool last)
 {
     enum { MOST_PLACES = 1 << 14 };
-    int64_t have, want;
+    int64_t have, want, times;
+    if (r->method == NEAREST && r->mode != CROP && !r->scales.buffer && !rlx_int_literal(r->have, &have) && (times = repeats_of(r, r->axis)) > 0)
+        return rlx_resize_repeated_axis(&r->pass, r->axis, times), true;
     if (r->method != NEAREST || r->mode == CROP || r->scales.buffer || !rlx_int_literal(r->have, &have) ||
         !rlx_int_literal(r->want, &want) || have < 1 || have > MOST_PLACES || want < 1 || want > MOST_PLACES)
         return false;
@@ -386,7 +412,7 @@ static void begin_axis(resize *r, size_t item)
     r->axis = r->axes[item];
     r->have = r->pass.sizes.at[r->axis];
     r->want = r->out.shape.sizes.at[r->axis];
-    if (!rlx_int_literal(r->have, &known) || known < 1)
+    if ((!rlx_int_literal(r->have, &known) || known < 1) && !growth_of(r, r->axis))
         rlx_lowering_require(&r->b, rlx_tir_or(t, rlx_tir_gt(t, r->have, number(r, 0)), rlx_tir_eq(t, r->want, number(r, 0))),
                              RLX_ASSERTION_SIZES, "an axis of size 0 cannot be resized");
 }
@@ -460,6 +486,21 @@ static bool read_vector(resize *r, size_t arg, size_t length, rlx_lowering_tenso
     return true;
 }
 
+/* Sizes of the result that are some times those of data are written so. */
+static bool express_multiples(resize *r)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(r->b.l->result);
+    const rlx_shape_expr *s = t ? rlx_as_shape_expr(t->shape) : NULL;
+    for (size_t i = 0; s && i < s->num_values && i < r->x.shape.sizes.n; i++) {
+        int64_t size, times = r->x.shape.program[i] && !rlx_int_literal(r->x.shape.program[i], &size)
+                                  ? rlx_lowering_times(&r->b, s->values[i], r->x.shape.program[i])
+                                  : 0;
+        if (times > 1)
+            rlx_lowering_express(&r->b, s->values[i], rlx_tir_mul(&r->b.t, r->x.shape.sizes.at[i], number(r, times)));
+    }
+    return true;
+}
+
 static bool read_call(resize *r, rlx_lower_request *l)
 {
     const rlx_attr *axes = rlx_lowering_attr(l, 0);
@@ -474,7 +515,7 @@ static bool read_call(resize *r, rlx_lower_request *l)
     if (r->method < 0 || r->mode < 0 || r->rounding < 0)
         return rlx_lowering_give_up(&r->b, "the method, the coordinate_transformation_mode or the rounding_method is not known");
     if (r->count > RLX_LOW_RANK || !rlx_lowering_input(&r->b, 0, &r->x) || !read_vector(r, 2, r->count, &r->scales) ||
-        !read_vector(r, 3, 2 * r->count, &r->roi) || !rlx_lowering_output(&r->b, NULL, &r->out))
+        !read_vector(r, 3, 2 * r->count, &r->roi) || !express_multiples(r) || !rlx_lowering_output(&r->b, NULL, &r->out))
         return false;
     if (r->mode == CROP && !r->roi.buffer)
         return rlx_lowering_give_up(&r->b, "there is no roi to crop");

@@ -316,18 +316,56 @@ bool rlx_resize_moved_axis(rlx_resize *r, size_t axis, const int64_t *elements, 
     return copy_groups(r, axis, elements, count, last);
 }
 
+void rlx_resize_repeated_axis(rlx_resize *r, size_t axis, int64_t times)
+{
+    r->steps[axis] = (rlx_resize_step){ .times = times };
+    r->has_step[axis] = r->is_open[axis] = true;
+}
+
+/* The place among elements for one of the result. */
+static const rlx_prim *step_back(rlx_resize *r, size_t axis, const rlx_prim *o)
+{
+    rlx_tir *t = &r->b->t;
+    const rlx_resize_step *s = &r->steps[axis];
+    return !r->has_step[axis] ? o
+           : s->times         ? rlx_tir_floor_div(t, o, number(r, s->times))
+                              : rlx_tir_add(t, rlx_tir_mul(t, o, number(r, s->apart)), number(r, s->first));
+}
+
 static const rlx_prim *stepped(rlx_lowering *b, void *user, const rlx_lowering_list *at)
 {
     rlx_resize *r = user;
-    rlx_tir *t = &b->t;
     rlx_lowering_list from = *at;
-    for (size_t i = 0; i < from.n; i++) {
-        const rlx_resize_step *s = &r->steps[i];
-        if (r->has_step[i])
-            from.at[i] = s->times ? rlx_tir_floor_div(t, from.at[i], number(r, s->times))
-                                  : rlx_tir_add(t, rlx_tir_mul(t, from.at[i], number(r, s->apart)), number(r, s->first));
+    for (size_t i = 0; i < from.n; i++)
+        from.at[i] = step_back(r, i, from.at[i]);
+    return rlx_tir_cast(&b->t, r->out->dtype, element_of(r, &from));
+}
+
+static bool has_open(const rlx_resize *r)
+{
+    bool any = false;
+    for (size_t i = 0; i < r->sizes.n; i++)
+        any |= r->is_open[i];
+    return any;
+}
+
+/* The same with two loops for an axis whose elements are repeated, so that no index is divided by a number of them that is not known. */
+static const rlx_prim_func *repeat_open(rlx_resize *r)
+{
+    rlx_tir *t = &r->b->t;
+    rlx_lowering_list at = { .n = r->sizes.n }, from = at;
+    rlx_tir_begin_block(t, r->b->l->name.data);
+    for (size_t i = 0; i < at.n; i++) {
+        at.at[i] = rlx_tir_spatial(t, "i", r->is_open[i] ? r->sizes.at[i] : r->out->shape.sizes.at[i]);
+        from.at[i] = r->is_open[i] ? at.at[i] : step_back(r, i, at.at[i]);
+        if (r->is_open[i]) {
+            const rlx_prim *k = rlx_tir_spatial(t, "k", number(r, r->steps[i].times));
+            at.at[i] = rlx_tir_add(t, rlx_tir_mul(t, at.at[i], number(r, r->steps[i].times)), k);
+        }
     }
-    return rlx_tir_cast(t, r->out->dtype, element_of(r, &from));
+    rlx_tir_store(t, r->out->buffer, rlx_lowering_items(&at), rlx_tir_cast(t, r->out->dtype, element_of(r, &from)));
+    rlx_tir_end_block(t);
+    return rlx_lowering_end(r->b);
 }
 
 /* The most slices of a tile that divide all of them, 0: there are none. shortest: what one of them gives a slice of a turned axis. */
@@ -395,5 +433,5 @@ const rlx_prim_func *rlx_resize_end(rlx_resize *r)
 {
     if (r->tiled)
         return end_tiles(r);
-    return r->whole ? rlx_lowering_end(r->b) : rlx_lowering_mapped(r->b, r->out, stepped, r);
+    return r->whole ? rlx_lowering_end(r->b) : has_open(r) ? repeat_open(r) : rlx_lowering_mapped(r->b, r->out, stepped, r);
 }

@@ -183,14 +183,6 @@ static void trust_dropped(rlx_lowering *b)
     }
 }
 
-/* The product of the numbers among the factors; what wraps around proves nothing. */
-static uint64_t number_in(const rlx_prim *p)
-{
-    const rlx_binary *mul = rlx_is(p, RLX_NODE_MUL) ? (const rlx_binary *)p : NULL;
-    int64_t v = 1;
-    return mul ? number_in(mul->a) * number_in(mul->b) : rlx_int_literal(p, &v) ? (uint64_t)v : 1;
-}
-
 /* A size of the program as a multiple of the product of neighbouring ones, of as many as possible; NULL: it is none. */
 static const rlx_prim *as_product(rlx_lowering *b, const rlx_prim *size, const rlx_shape_expr *others)
 {
@@ -200,11 +192,8 @@ static const rlx_prim *as_product(rlx_lowering *b, const rlx_prim *size, const r
             const rlx_prim *all = rlx_int64(ctx, 1), *product = NULL;
             for (size_t i = first; i < first + n; i++)
                 all = rlx_fold_mul(ctx, all, others->values[i]);
-            /* of a sum no factor is seen, but it may be the product as it is */
-            uint64_t of_size = number_in(size), of_all = number_in(all);
-            int64_t times = of_all && of_size > of_all ? (int64_t)(of_size / of_all) : 1;
-            if (times < 1 || rlx_is(all, RLX_NODE_INT_IMM) ||
-                rlx_prove_equal_sizes(ctx, b->l->scope, size, rlx_fold_mul(ctx, rlx_int64(ctx, times), all)) != RLX_EQUAL)
+            int64_t times = rlx_is(all, RLX_NODE_INT_IMM) ? 0 : rlx_lowering_times(b, size, all);
+            if (!times)
                 continue;
             for (size_t i = first; i < first + n; i++) {
                 const rlx_prim *factor = rlx_lowering_size(b, others->values[i]);

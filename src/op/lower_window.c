@@ -599,6 +599,20 @@ static void trust_channels(window *w, const rlx_attr *data, const rlx_attr *kern
         rlx_lowering_trust(&w->b, 0, (size_t)(c - x.data), 1, (size_t)(i - k.data));
 }
 
+/* Sizes of a transposed convolution's result are some times those of data and a number: written so, phases have sizes of data. */
+static void express_lengths(window *w, const rlx_attr *strides, const rlx_attr *data, const rlx_attr *result)
+{
+    const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(w->b.l->result);
+    const rlx_shape_expr *s = t ? rlx_as_shape_expr(t->shape) : NULL;
+    rlx_slice x = rlx_attr_text(data), out = rlx_attr_text(result);
+    for (size_t i = 0; s && i < w->n && x.len == w->n + 2 && out.len == w->n + 2 && s->num_values == out.len; i++) {
+        char axis = rlx_data_axes[w->n][2 + i];
+        const char *from = memchr(x.data, axis, x.len), *to = memchr(out.data, axis, out.len);
+        if (from && to)
+            rlx_lowering_express_line(&w->b, s->values[to - out.data], w->x.t.shape.program[from - x.data], rlx_attr_item(strides, i));
+    }
+}
+
 static bool begin_conv(window *w, rlx_lower_request *l)
 {
     w->n = l->row->member.number;
@@ -607,8 +621,11 @@ static bool begin_conv(window *w, rlx_lower_request *l)
     rlx_lowering_begin(&w->b, l);
     w->groups = rlx_attr_as_int(rlx_lowering_attr(l, at + 1), 1);
     trust_channels(w, rlx_lowering_attr(l, at + 2), rlx_lowering_attr(l, at + 3));
-    if (!rlx_lowering_input(&w->b, 0, &w->x.t) || !rlx_lowering_input(&w->b, 1, &w->w.t) ||
-        !rlx_lowering_output(&w->b, NULL, &w->out.t) ||
+    if (!rlx_lowering_input(&w->b, 0, &w->x.t) || !rlx_lowering_input(&w->b, 1, &w->w.t))
+        return false;
+    if (w->transposed)
+        express_lengths(w, rlx_lowering_attr(l, 0), rlx_lowering_attr(l, at + 2), rlx_lowering_attr(l, at + 4));
+    if (!rlx_lowering_output(&w->b, NULL, &w->out.t) ||
         !rlx_lowering_read_side(&w->b, &w->x, rlx_lowering_attr(l, at + 2), rlx_data_axes[w->n]) ||
         !rlx_lowering_read_side(&w->b, &w->w, rlx_lowering_attr(l, at + 3), rlx_kernel_axes[w->n]) ||
         !rlx_lowering_read_side(&w->b, &w->out, rlx_lowering_attr(l, at + 4), rlx_data_axes[w->n]))
@@ -653,11 +670,28 @@ static bool has_phases(const window *w)
     return w->transposed && all > 1 && all <= MOST_PHASES;
 }
 
-/* May phases be a loop of the result's places: does each have as many, and is where they are found a multiple of which they are? */
-static bool are_joined(const window *w, size_t i)
+/* An expression of sizes, none of which is negative, made plain. */
+static const rlx_prim *settled(window *w, const rlx_prim *p)
 {
-    int64_t size, s = w->stride[i];
-    return rlx_int_literal(w->out.size[2 + i], &size) && size % s == 0 && (s <= 2 || w->before[i] % s == 0);
+    rlx_context *ctx = w->b.l->ctx;
+    rlx_prim_vars vars = { 0 };
+    rlx_scope scope;
+    rlx_scope_init(&scope, ctx, NULL);
+    bool good = rlx_collect_prim_vars(&ctx->memory, p, false, &vars);
+    for (size_t i = 0; good && i < vars.len; i++)
+        good = rlx_scope_add(&scope, vars.data[i], true);
+    const rlx_prim *plain = good ? rlx_simplify(ctx, &scope, p) : NULL;
+    rlx_vec_free(&ctx->memory, &vars);
+    rlx_scope_free(&scope);
+    return plain ? plain : p;
+}
+
+/* May phases be a loop of the result's places: does each have as many, and is where they are found a multiple of which they are? */
+static bool are_joined(window *w, size_t i)
+{
+    int64_t s = w->stride[i];
+    const rlx_prim *rest = settled(w, rlx_tir_floor_mod(&w->b.t, w->out.size[2 + i], number(w, s)));
+    return rlx_is_int_value(rest, 0) && (s <= 2 || w->before[i] % s == 0);
 }
 
 /* Two phases with as many places each: phase l of the result meets every second element of the kernel from 1 - l on, and data from
@@ -688,14 +722,15 @@ static void begin_phases(window *w, phased *p)
         p->first[i] = w->before[i] / s;
         const rlx_prim *last = plus(w, p->size[i], number(w, p->before[i] - 1));
         last = rlx_tir_floor_div(&w->b.t, last, number(w, s));
-        w->out.size[2 + i] = rlx_tir_max(&w->b.t, minus(w, last, number(w, p->first[i] - 1)), number(w, 0));
+        w->out.size[2 + i] = settled(w, rlx_tir_max(&w->b.t, minus(w, last, number(w, p->first[i] - 1)), number(w, 0)));
         w->phases[i] = s;
         w->stride[i] = 1;
         w->extent[i] = number(w, steps);
         w->reach[i] = number(w, steps - 1);
         w->before[i] = p->first[i];
-        whole &= steps == 1 && p->first[i] == 0 && rlx_int_literal(w->x.size[2 + i], &have) &&
-                 rlx_int_literal(w->out.size[2 + i], &want) && want <= have;
+        whole &= steps == 1 && p->first[i] == 0 &&
+                 (w->out.size[2 + i] == w->x.size[2 + i] ||
+                  (rlx_int_literal(w->x.size[2 + i], &have) && rlx_int_literal(w->out.size[2 + i], &want) && want <= have));
     }
     w->direct = whole; /* an element of data each */
 }
@@ -725,7 +760,7 @@ static const rlx_prim *count_places(window *w, const phased *p, size_t i, int64_
     const int64_t s = w->phases[i], at = p->first[i] * s + r - p->before[i];
     *skip = !p->joined[i] && at < 0;
     if (p->joined[i])
-        return rlx_tir_floor_div(t, p->size[i], number(w, s));
+        return settled(w, rlx_tir_floor_div(t, p->size[i], number(w, s)));
     const rlx_prim *left = minus(w, p->size[i], number(w, at + *skip * s)); /* from the first place on */
     left = rlx_tir_floor_div(t, plus(w, left, number(w, s - 1)), number(w, s));
     return rlx_tir_max(t, left, number(w, 0));
@@ -787,7 +822,7 @@ static void accumulate_phases(window *w, const phased *p, const char *name, cons
     for (size_t i = 0; i < w->n; i++) {
         counts[i] = number(w, w->phases[i]);
         if (w->by_place[i])
-            w->out.size[2 + i] = rlx_tir_floor_div(&w->b.t, p->size[i], counts[i]);
+            w->out.size[2 + i] = settled(w, rlx_tir_floor_div(&w->b.t, p->size[i], counts[i]));
     }
     part_sizes(w, size);
     rlx_lowering_list sizes = of_part(w, size);

@@ -117,6 +117,23 @@ run("softmax in front of axes of one element", [node("Softmax", ["x"], ["y"], ax
     shapes={"x": ["n", 70, 5, 1, 1]})
 run("softmax beside axes of one element", [node("Softmax", ["x"], ["y"], axis=3)], {"x": x}, np.ones_like(x), shapes={"x": ["n", 70, 5, 1, 1]})
 
+# ---- nearest elements where a size is a multiple of one that has a name: as often repeated in some modes, other ones in others
+def nearest(have, k, mode, rounding):
+    o = np.arange(have * k, dtype="float64")
+    at = {"asymmetric": o / k, "half_pixel": (o + 0.5) / k - 0.5, "pytorch_half_pixel": (o + 0.5) / k - 0.5 if have * k > 1 else o * 0,
+          "align_corners": o * (have - 1) / (have * k - 1) if have * k > 1 else o * 0}[mode]
+    way = {"floor": np.floor, "ceil": np.ceil, "round_prefer_floor": lambda v: np.ceil(v - 0.5), "round_prefer_ceil": lambda v: np.floor(v + 0.5)}[rounding]
+    return np.clip(way(at), 0, have - 1).astype(int)
+
+
+for mode in ("asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"):
+    for rounding in ("floor", "ceil", "round_prefer_floor", "round_prefer_ceil"):
+        for k, (h, w) in ((2, (3, 1)), (3, (1, 5)), (7, (4, 2))):
+            x = floats(1, 2, h, w)
+            run(f"nearest of {h} by {w}, {k} times, {mode}, {rounding}", [node("Resize", ["x", "", "by"], ["y"], mode="nearest", nearest_mode=rounding,
+                coordinate_transformation_mode=mode)], {"x": x}, x[:, :, nearest(h, k, mode, rounding)][..., nearest(w, k, mode, rounding)], "--no-bind",
+                constants={"by": np.array([1, 1, k, k], "float32")}, shapes={"x": ["n", 2, "h", "w"]})
+
 # ---- shapes found when it runs
 cube = floats(2, 3, 4)
 for to, want in ((ints(6, 4), (6, 4)), (ints(-1, 4), (6, 4)), (ints(0, -1), (2, 12)), (ints(4, -1), (4, 6)), (ints(0, 12), (2, 12))):
