@@ -38,10 +38,10 @@ RLX_ONNX_CONVERTER(convert_matmul)
     const rlx_expr *y = product_of_bytes(c, false);
     if (y || c->failed)
         return rlx_onnx_output(c, 0, y);
-    const rlx_expr *both[] = { rlx_onnx_input(c, 0), rlx_onnx_input(c, 1) };
-    y = rlx_onnx_call2(c, "matmul", both[0], both[1]);
-    bool matrices = y && rlx_onnx_has_rank(c, both[0]) && rlx_onnx_has_rank(c, both[1]) &&
-                    rlx_onnx_rank(c, both[0]) > 1 && rlx_onnx_rank(c, both[1]) > 1;
+    const rlx_expr *left = rlx_onnx_input(c, 0), *right = rlx_onnx_input(c, 1), *both[] = { left, right };
+    y = rlx_onnx_call2(c, "matmul", left, right);
+    bool matrices = y && rlx_onnx_has_rank(c, left) && rlx_onnx_has_rank(c, right) && rlx_onnx_rank(c, left) > 1 &&
+                    rlx_onnx_rank(c, right) > 1;
     return rlx_onnx_output(c, 0, matrices ? rlx_onnx_keep_sizes(c, y, both, 2, 2) : y);
 }
 
@@ -127,9 +127,11 @@ static void keep_letters(rlx_slice term, const char *later, char *kept, size_t *
             kept[(*n)++] = term.data[i];
 }
 
-/* Operands are multiplied one after the other: a sum over the letters of all at once has as many steps as their sizes
+/*- Operands are multiplied one after the other: a sum over the letters of all at once has as many steps as their sizes
  * multiply to.
- *     nai,kij,ncj->nkac:   nai,kij->nakj   nakj,ncj->nkac */
+ *
+ *     nai,kij,ncj->nkac:   nai,kij->nakj   nakj,ncj->nkac
+ */
 static const rlx_expr *einsum_in_turn(rlx_onnx_conv *c, const rlx_expr *const *items, const char *text)
 {
     const rlx_expr *y = items[0];

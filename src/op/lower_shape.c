@@ -204,9 +204,11 @@ static const rlx_prim *as_product(rlx_lowering *b, const rlx_prim *size, const r
     return NULL;
 }
 
-/* Sizes that are products of those of the other side are written so: then the number of elements is known to be the same,
+/*- Sizes that are products of those of the other side are written so: then the number of elements is known to be the same,
  * and so is where each of them lies.
- *     (n, s, 8) as (n * s, 8)        (n, 16, s) as (n, 4, s * 4) */
+ *
+ *     (n, s, 8) as (n * s, 8)        (n, 16, s) as (n, 4, s * 4)
+ */
 static void express_products(rlx_lowering *b)
 {
     const rlx_tensor_sinfo *t[2] = { rlx_as_tensor_sinfo(b->l->args[0]), rlx_as_tensor_sinfo(b->l->result) };
