@@ -118,44 +118,78 @@ RLX_ONNX_CONVERTER(convert_constant_of_shape)
 
 /* ---- reshape ----------------------------------------------------------------------------------- */
 
-/* Multiplies by a size that is a number; false: it is none. */
-static bool take_number(const rlx_prim *size, uint64_t *product)
+/* A product of sizes: of those that are numbers, and the others. One that is very long is a factor. */
+typedef struct factors { uint64_t number; const rlx_prim **at; size_t count; } factors;
+
+static const rlx_binary *factors_in(const rlx_prim *size)
 {
-    int64_t v, all;
-    bool taken = rlx_int_literal(size, &v) && v > 0 && rlx_mul_i64((int64_t)*product, v, &all);
-    *product = taken ? (uint64_t)all : *product;
-    return taken;
+    return rlx_is(size, RLX_NODE_MUL) && !rlx_is_long_size(size) ? (const rlx_binary *)size : NULL;
 }
 
-/* What -1 stands for: the rest. */
-static const rlx_prim *rest_of(rlx_onnx_conv *c, const rlx_prim *const *have, size_t n,
-                               const rlx_prim **want, size_t m, size_t at)
+static size_t count_factors(const rlx_prim *size)
 {
-    const rlx_prim *known = rlx_int64(c->ctx, 1), *all = known;
-    bool *used = rlx_onnx_array(c, n, sizeof *used);
-    uint64_t in_known = 1, in_all = 1;
-    if (!used)
+    const rlx_binary *mul = factors_in(size);
+    return mul ? count_factors(mul->a) + count_factors(mul->b) : 1;
+}
+
+static void add_factors(factors *f, const rlx_prim *size)
+{
+    const rlx_binary *mul = factors_in(size);
+    int64_t v, all;
+    if (mul) {
+        add_factors(f, mul->a);
+        add_factors(f, mul->b);
+    } else if (rlx_int_literal(size, &v) && v > 0 && rlx_mul_i64((int64_t)f->number, v, &all))
+        f->number = (uint64_t)all;
+    else
+        f->at[f->count++] = size;
+}
+
+/* Factors of n sizes but that at `without`. */
+static bool factors_of(rlx_onnx_conv *c, const rlx_prim *const *sizes, size_t n, size_t without, factors *out)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most += i == without ? 0 : count_factors(sizes[i]);
+    *out = (factors){ 1, rlx_onnx_array(c, most, sizeof *out->at), 0 };
+    for (size_t i = 0; i < n && out->at; i++)
+        if (i != without)
+            add_factors(out, sizes[i]);
+    return out->at != NULL;
+}
+
+static const rlx_prim *product_of(rlx_onnx_conv *c, const factors *f)
+{
+    const rlx_prim *all = rlx_int64(c->ctx, 1);
+    for (size_t i = 0; i < f->count; i++)
+        all = rlx_fold_mul(c->ctx, all, f->at[i]);
+    return rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, all, rlx_int64(c->ctx, (int64_t)f->number)));
+}
+
+/* What -1 stands for: the rest. Equal factors cancel first, so that what is left divides without a remainder that is not
+ * known. */
+static const rlx_prim *rest_of(rlx_onnx_conv *c, const rlx_prim *const *have, size_t n, const rlx_prim **want, size_t m,
+                               size_t at)
+{
+    factors all, known;
+    if (!factors_of(c, have, n, SIZE_MAX, &all) || !factors_of(c, want, m, at, &known))
         return NULL;
-    memset(used, 0, n);
-    /* equal sizes cancel first, and numbers, so that what is left divides without a remainder that is not known */
-    for (size_t i = 0; i < m; i++) {
-        bool cancelled = i == at;
-        for (size_t k = 0; k < n && !cancelled; k++)
-            if (!used[k] && have[k] == want[i])
-                used[k] = cancelled = true;
-        if (!cancelled && !take_number(want[i], &in_known))
-            known = rlx_fold_mul(c->ctx, known, want[i]);
+    for (size_t i = 0; i < known.count;) {
+        size_t k = 0;
+        while (k < all.count && all.at[k] != known.at[i])
+            k++;
+        if (k == all.count) {
+            i++;
+            continue;
+        }
+        memmove(all.at + k, all.at + k + 1, (--all.count - k) * sizeof *all.at);
+        memmove(known.at + i, known.at + i + 1, (--known.count - i) * sizeof *known.at);
     }
-    for (size_t k = 0; k < n; k++)
-        if (!used[k] && !take_number(have[k], &in_all))
-            all = rlx_fold_mul(c->ctx, all, have[k]);
-    uint64_t common = rlx_gcd(in_known, in_all);
-    all = rlx_fold_mul(c->ctx, all, rlx_int64(c->ctx, (int64_t)(in_all / common)));
-    known = rlx_onnx_simplify(c, rlx_fold_mul(c->ctx, known, rlx_int64(c->ctx, (int64_t)(in_known / common))));
-    return rlx_is_int_value(known, 1)
-               ? rlx_onnx_simplify(c, all)
-               : rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV,
-                                                      rlx_onnx_simplify(c, all), known));
+    uint64_t common = rlx_gcd(known.number, all.number);
+    all.number /= common;
+    known.number /= common;
+    const rlx_prim *whole = product_of(c, &all), *by = product_of(c, &known);
+    return rlx_is_int_value(by, 1) ? whole : rlx_onnx_simplify(c, rlx_fold_binary(c->ctx, RLX_NODE_FLOOR_DIV, whole, by));
 }
 
 static bool reshape_to(rlx_onnx_conv *c, const rlx_onnx_ints *shape, bool zeros)

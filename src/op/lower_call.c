@@ -97,7 +97,7 @@ void rlx_lowering_express(rlx_lowering *b, const rlx_prim *program, const rlx_pr
 /* The product of the numbers among the factors; what wraps around proves nothing. */
 static uint64_t number_in(const rlx_prim *p)
 {
-    const rlx_binary *mul = rlx_is(p, RLX_NODE_MUL) ? (const rlx_binary *)p : NULL;
+    const rlx_binary *mul = rlx_is(p, RLX_NODE_MUL) && !rlx_is_long_size(p) ? (const rlx_binary *)p : NULL;
     int64_t v = 1;
     return mul ? number_in(mul->a) * number_in(mul->b) : rlx_int_literal(p, &v) ? (uint64_t)v : 1;
 }

@@ -134,6 +134,16 @@ for mode in ("asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"):
                 coordinate_transformation_mode=mode)], {"x": x}, x[:, :, nearest(h, k, mode, rounding)][..., nearest(w, k, mode, rounding)], "--no-bind",
                 constants={"by": np.array([1, 1, k, k], "float32")}, shapes={"x": ["n", 2, "h", "w"]})
 
+# ---- -1 beside a size that is a product: factors cancel, so that what follows sees that sizes agree
+x = np.sin(np.arange(120, dtype="float32")).reshape(2, 3, 5, 4)
+nodes = [node("Shape", ["x"], ["of"]), node("Gather", ["of", "zero"], ["n"], axis=0), node("Mul", ["n", "three"], ["all"]), node("Concat", ["all", "open"], ["to"], axis=0),
+         node("Reshape", ["x", "to"], ["rows"]), node("Transpose", ["rows"], ["columns"], perm=[0, 2, 1]), node("MatMul", ["rows", "columns"], ["p"]),
+         node("Reshape", ["p", "back"], ["b"]), node("Add", ["b", "x2"], ["y"])]
+x2 = np.cos(np.arange(50, dtype="float32")).reshape(2, 1, 5, 5)
+run("rows of all heads", nodes, {"x": x, "x2": x2}, x @ x.transpose(0, 1, 3, 2) + x2, constants={"zero": ints(0), "three": ints(3), "open": ints(-1, 4),
+    "back": ints(-1, 3, 5, 5)}, shapes={"x": ["n", 3, "s", 4], "x2": ["n", 1, "s", "s"]})
+run("a number as a list", [node("Reshape", ["x", "to"], ["y"])], {"x": np.float32(3)}, np.array([3], "float32"), constants={"to": ints(-1)}, shapes={"x": []})
+
 # ---- shapes found when it runs
 cube = floats(2, 3, 4)
 for to, want in ((ints(6, 4), (6, 4)), (ints(-1, 4), (6, 4)), (ints(0, -1), (2, 12)), (ints(4, -1), (4, 6)), (ints(0, 12), (2, 12))):
