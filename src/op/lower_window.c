@@ -686,10 +686,12 @@ static const rlx_prim *settled(window *w, const rlx_prim *p)
     return plain ? plain : p;
 }
 
-/* May phases be a loop of the result's places: does each have as many, and is where they are found a multiple of which they are? */
+/* May phases be a loop of the result's places: does each have as many, and is where they are found a multiple of which they are? One is no loop. */
 static bool are_joined(window *w, size_t i)
 {
     int64_t s = w->stride[i];
+    if (s == 1)
+        return false;
     const rlx_prim *rest = settled(w, rlx_tir_floor_mod(&w->b.t, w->out.size[2 + i], number(w, s)));
     return rlx_is_int_value(rest, 0) && (s <= 2 || w->before[i] % s == 0);
 }
