@@ -390,60 +390,65 @@ static bool concat_sizes(rlx_onnx_conv *c)
     return out && rlx_onnx_output_ints(c, 0, out, len, false, v.dtype);
 }
 
-/* One part whose rank is known says that of all. */
-static bool same_ranks(rlx_onnx_conv *c, const rlx_expr **parts, size_t count, int64_t *axis)
+/* One part whose rank is known says that of all; *rank: -1: none is. False after a report. */
+static bool same_ranks(rlx_onnx_conv *c, const rlx_expr **parts, size_t count, int *rank)
 {
-    int rank = -1;
-    for (size_t i = 0; i < count && rank < 0; i++)
-        rank = rlx_onnx_has_rank(c, parts[i]) ? rlx_onnx_rank(c, parts[i]) : -1;
-    for (size_t i = 0; i < count && rank >= 0; i++)
-        parts[i] = rlx_onnx_of_rank(c, parts[i], rank);
-    return !c->failed && (rank < 0 || rlx_onnx_axis(c, axis, rank));
+    *rank = -1;
+    for (size_t i = 0; i < count && *rank < 0; i++)
+        *rank = rlx_onnx_has_rank(c, parts[i]) ? rlx_onnx_rank(c, parts[i]) : -1;
+    for (size_t i = 0; i < count && *rank >= 0; i++)
+        parts[i] = rlx_onnx_of_rank(c, parts[i], *rank);
+    return !c->failed;
+}
+
+/* The sizes of a part of that rank; NULL: they are not known, or it has another rank. */
+static const rlx_prim *const *sizes_of_part(rlx_onnx_conv *c, const rlx_expr *part, int rank)
+{
+    const rlx_tensor_sinfo *t = rlx_onnx_info(c, part);
+    size_t n = 0;
+    const rlx_prim *const *dims = t ? rlx_shape_dims(t->shape, &n) : NULL;
+    return n == (size_t)rank ? dims : NULL;
 }
 
 /* The plainest expression of the size that all parts have along axis k; NULL: they surely differ, or it is not known. */
-static const rlx_prim *common_size(rlx_onnx_conv *c, const rlx_expr *const *parts, size_t count, size_t k)
+static const rlx_prim *common_size(rlx_onnx_conv *c, const rlx_expr *const *parts, size_t count, int rank, int k)
 {
     const rlx_scope *scope = rlx_builder_scope(c->m->b);
     const rlx_prim *best = NULL;
+    int64_t v;
     for (size_t i = 0; i < count; i++) {
-        size_t n;
-        const rlx_prim *const *dims = rlx_shape_dims(rlx_onnx_info(c, parts[i])->shape, &n);
-        if (!dims)
-            continue;
-        if (best && rlx_prove_equal_sizes(c->ctx, scope, best, dims[k]) == RLX_DIFFERENT)
+        const rlx_prim *const *dims = sizes_of_part(c, parts[i], rank);
+        if (dims && best && rlx_prove_equal_sizes(c->ctx, scope, best, dims[k]) == RLX_DIFFERENT)
             return NULL;
-        int64_t v;
-        if (!best || rlx_int_literal(dims[k], &v) || rlx_prim_parts(dims[k]) < rlx_prim_parts(best))
+        if (dims && (!best || rlx_int_literal(dims[k], &v) || (!rlx_int_literal(best, &v) && rlx_prim_parts(dims[k]) < rlx_prim_parts(best))))
             best = dims[k];
-        if (rlx_int_literal(best, &v))
-            break;
     }
     return best;
 }
 
+static bool has_sizes(rlx_onnx_conv *c, const rlx_prim *const *dims, const rlx_prim *const *common, int rank, int64_t axis)
+{
+    bool has = dims != NULL;
+    for (int k = 0; has && k < rank; k++)
+        has = k == axis || rlx_prove_equal_sizes(c->ctx, rlx_builder_scope(c->m->b), dims[k], common[k]) == RLX_EQUAL;
+    return has;
+}
+
 /* Sizes beside the axis are equal, or the model fails: where that is not proved (an odd size that was halved and doubled) it
  * is checked, so that what is joined has a known shape. */
-static bool same_sizes(rlx_onnx_conv *c, const rlx_expr **parts, size_t count, int64_t axis)
+static bool same_sizes(rlx_onnx_conv *c, const rlx_expr **parts, size_t count, int rank, int64_t axis)
 {
-    const rlx_scope *scope = rlx_builder_scope(c->m->b);
-    int rank = rlx_onnx_rank(c, parts[0]);
-    const rlx_prim **common = rlx_onnx_array(c, (size_t)rank, sizeof *common), **want;
+    const rlx_prim **common = rlx_onnx_array(c, (size_t)rank, sizeof *common);
     bool known = common != NULL;
     for (int k = 0; known && k < rank; k++)
-        known = k == axis || (common[k] = common_size(c, parts, count, (size_t)k)) != NULL;
+        known = k == axis || (common[k] = common_size(c, parts, count, rank, k)) != NULL;
     for (size_t i = 0; known && i < count; i++) {
         const rlx_tensor_sinfo *t = rlx_onnx_info(c, parts[i]);
-        size_t n;
-        const rlx_prim *const *dims = rlx_shape_dims(t->shape, &n);
-        bool same = dims != NULL;
-        for (int k = 0; same && k < rank; k++)
-            same = k == axis || rlx_prove_equal_sizes(c->ctx, scope, dims[k], common[k]) == RLX_EQUAL;
-        if (same || !(want = rlx_onnx_array(c, (size_t)rank, sizeof *want)))
+        const rlx_prim *const *dims = sizes_of_part(c, parts[i], rank);
+        if (!t || t->ndim != rank || has_sizes(c, dims, common, rank, axis))
             continue;
-        memcpy(want, common, (size_t)rank * sizeof *want);
-        want[axis] = dims ? dims[axis] : rlx_onnx_fresh(c, "d");
-        const rlx_expr *shape = want[axis] ? rlx_shape_new(c->ctx, want, (size_t)rank) : NULL;
+        common[axis] = dims ? dims[axis] : rlx_onnx_fresh(c, "d");
+        const rlx_expr *shape = common[axis] ? rlx_shape_new(c->ctx, common, (size_t)rank) : NULL;
         parts[i] = shape ? rlx_onnx_match(c, parts[i], rlx_tensor_info(c->ctx, shape, t->dtype, rank, NULL)) : NULL;
     }
     return !c->failed;
@@ -458,8 +463,9 @@ RLX_ONNX_CONVERTER(convert_concat)
     for (size_t i = 0; parts && i < c->num_inputs; i++)
         if (!(parts[i] = rlx_onnx_input(c, i)))
             return false;
-    if (!parts || !c->num_inputs || !same_ranks(c, parts, c->num_inputs, &axis) ||
-        (rlx_onnx_has_rank(c, parts[0]) && !same_sizes(c, parts, c->num_inputs, axis)))
+    int rank;
+    if (!parts || !c->num_inputs || !same_ranks(c, parts, c->num_inputs, &rank) ||
+        (rank >= 0 && (!rlx_onnx_axis(c, &axis, rank) || !same_sizes(c, parts, c->num_inputs, rank, axis))))
         return false;
     return rlx_onnx_output(c, 0, rlx_onnx_concat(c, parts, c->num_inputs, axis));
 }

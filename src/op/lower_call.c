@@ -119,7 +119,7 @@ void rlx_lowering_express_line(rlx_lowering *b, const rlx_prim *size, const rlx_
     if (!size || !of || rlx_int_literal(size, &known) || rlx_int_literal(of, &known))
         return;
     const rlx_prim *rest = rlx_fold_sub(ctx, size, rlx_fold_mul(ctx, of, rlx_int64(ctx, times)));
-    if (!rlx_is_long_size(rest) && rlx_int_literal(rlx_simplify(ctx, b->l->scope, rest), &more))
+    if (rest && !rlx_is_long_size(rest) && rlx_int_literal(rlx_simplify(ctx, b->l->scope, rest), &more))
         rlx_lowering_express(b, size, rlx_tir_add(&b->t, rlx_tir_mul(&b->t, rlx_lowering_size(b, of), rlx_tir_int(&b->t, times)),
                                                   rlx_tir_int(&b->t, more)));
 }

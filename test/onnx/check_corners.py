@@ -144,6 +144,12 @@ run("rows of all heads", nodes, {"x": x, "x2": x2}, x @ x.transpose(0, 1, 3, 2) 
     "back": ints(-1, 3, 5, 5)}, shapes={"x": ["n", 3, "s", 4], "x2": ["n", 1, "s", "s"]})
 run("a number as a list", [node("Reshape", ["x", "to"], ["y"])], {"x": np.float32(3)}, np.array([3], "float32"), constants={"to": ints(-1)}, shapes={"x": []})
 
+# ---- parts that do not fit are seen when the model is read
+for what, shapes, code in (("other sizes", (["n", 8, "h"], ["n", 9, "h"]), "TY08"), ("other ranks", (["n", 8, "h"], ["n", 8]), "TY08"), ("no axis", ([], []), "ON05")):
+    content = model([node("Concat", ["x", "x2"], ["y"], axis=2)], [value(k, "float32", d) for k, d in zip(("x", "x2"), shapes)], [value("y", "float32", None)])
+    rc, _, err = s.run("check", s.write("m.onnx", content))
+    s.check(f"joined with {what}", rc == 1 and code in err and "Concat" in err, err)
+
 # ---- shapes found when it runs
 cube = floats(2, 3, 4)
 for to, want in ((ints(6, 4), (6, 4)), (ints(-1, 4), (6, 4)), (ints(0, -1), (2, 12)), (ints(4, -1), (4, 6)), (ints(0, 12), (2, 12))):
