@@ -5,6 +5,8 @@
 
 /* ---- cutting a nest ------------------------------------------------------------------------- */
 
+enum { SQUARE = 16 };                /* rows and columns that are transposed at once */
+
 /* What becomes of a loop of the nest. */
 typedef struct piece { const rlx_prim *base, *extent; bool cut; } piece;
 
@@ -77,20 +79,22 @@ static bool cut_along(cutting *c, const rlx_box *b, const rlx_prim *const *indic
     return true;
 }
 
-/* Would rows of elements become columns that are as short as a tile? */
+/* Would rows of elements become columns that are as short as a tile? A copy that transposes goes in squares either way, which have to be whole. */
 static bool cuts_strips(const cutting *c, const rlx_nest_plan *plan)
 {
-    bool cut = false, others = false, determined = true;
+    bool cut = false, others = false, determined = true, squares = plan->form == RLX_PLAN_COPY;
     for (int i = 0; i < (int)c->count; i++) {
+        int64_t n;
         determined &= plan->loops[i].determined;
-        if (!c->pieces[i].cut)
+        if (!c->pieces[i].cut) {
             others |= !rlx_is_int_value(plan->loops[i].extent, 1);
-        else
-            cut |= rlx_plan_is_unit(&plan->accesses.data[0], i);
+            continue;
+        }
+        cut |= rlx_plan_is_unit(&plan->accesses.data[0], i);
+        squares = squares && rlx_int_literal(c->pieces[i].extent, &n) && n % SQUARE == 0 && !rlx_plan_is_unit(&plan->accesses.data[1], i);
     }
-    return determined && cut && others;
+    return determined && cut && others && !squares;
 }
-
 
 static bool cut_nest(cutting *c, const rlx_for_stmt *nest)
 {
