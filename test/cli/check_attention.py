@@ -97,7 +97,14 @@ class Attention(Program):
     def written_out(self):
         (q, query), (k, key), (v, value) = self.tensor("q", self.rows, self.width), self.tensor("k", self.keys, self.width), self.tensor("v", self.keys, self.depth)
         scores = query @ key.swapaxes(2, 3)
-        name = self.emit(f"R.matmul({q}, {self.emit(f'R.permute_dims({k}, [0, 1, 3, 2])', None)})", None)
+        if self.pick.random() < 0.25:     # keys as rows, in a part of what is done with scores
+            name = self.emit(f"R.matmul({k}, {self.emit(f'R.permute_dims({q}, [0, 1, 3, 2])', None)})", None)
+            if self.pick.random() < 0.5 and not self.open:
+                b = self.draw(*self.pick.choice([(), (self.rows,), (self.keys, 1), (self.heads, 1, self.rows)]))
+                name, scores = self.emit(f"R.add({self.input('c', b)}, {name})", None), scores + b.swapaxes(-1, -2) if b.ndim > 1 else scores + b.reshape(-1, 1)
+            name = self.emit(f"R.permute_dims({name}, [0, 1, 3, 2])", None)
+        else:
+            name = self.emit(f"R.matmul({q}, {self.emit(f'R.permute_dims({k}, [0, 1, 3, 2])', None)})", None)
         name, scores = self.points(name, scores)
         if self.pick.random() < 0.1:      # somebody else wants them, too
             self.emit(f"R.sum({name})", None)
@@ -105,8 +112,10 @@ class Attention(Program):
         if self.pick.random() < 0.2:
             name, p = self.emit(f'R.multiply({name}, R.const(2, "float32"))', None), p * 2
         out = p @ value
-        if self.pick.random() < 0.15:     # rows of the other operand
+        if self.pick.random() < 0.25:     # rows of the other operand
             turned = self.emit(f"R.permute_dims({name}, [0, 1, 3, 2])", None)
+            if self.pick.random() < 0.3:
+                turned = self.emit(f"R.clip({turned}, 0, 2)", None)
             self.emit(f"R.permute_dims(R.matmul(R.permute_dims({v}, [0, 1, 3, 2]), {turned}), [0, 3, 1, 2])", out.transpose(0, 2, 1, 3))
         else:
             name = self.emit(f"R.matmul({name}, {v})", out)
