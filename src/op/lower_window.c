@@ -1241,11 +1241,20 @@ static const rlx_prim *least(rlx_tir *t, rlx_dtype dtype)
  *         out[n, c, y, x] = max over k0 of line[c, y * stride + k0 * dilation, x]
  *
  * where that is fewer steps than all elements of all windows; or, with the axes the other way round, where places along the last axis are so
- * far apart that vectors of them are not to be had: most of the steps are then along lines.
+ * far apart that vectors of them are not to be had: most of the steps are then along lines; or where vectors along lines would mostly be parts.
  */
 
 /* Are places along the last axis so far apart that they are not loaded as a vector? */
 static bool are_apart(const window *w) { return w->stride[w->n - 1] > 2 && !rlx_is_int_value(w->out.size[1 + w->n], 1); }
+
+/* Are lines short, and end in parts of vectors? Down the picture those with their padding are one run, and fewer are left for the steps along them. */
+static bool end_in_parts(const window *w)
+{
+    enum { LEAST_PLACES = 5, MOST_PLACES = 28, PART = 8 };
+    int64_t places;
+    return w->stride[w->n - 1] == 1 && rlx_int_literal(w->out.size[1 + w->n], &places) && places >= LEAST_PLACES && places <= MOST_PLACES &&
+           places % PART != 0;
+}
 
 static bool is_by_axes(const window *w)
 {
@@ -1337,7 +1346,7 @@ static void pool_by_axes(window *w)
 {
     rlx_tir *t = &w->b.t;
     rlx_lowering_list sizes = { .n = 0 };
-    const bool near = choose_channels(w, true), down = are_apart(w);
+    const bool near = choose_channels(w, true), down = end_in_parts(w) || are_apart(w);
     open_parts(w);
     if (near)
         sizes.at[sizes.n++] = w->inputs;
