@@ -85,7 +85,7 @@ typedef struct rlx_tiling {
     int64_t few;                     /* columns that are computed at a time for few rows, as wide as the tile; 0: in panels */
     bool one_by_one;                 /* panels of columns: each is filled just before its only use */
     bool outer[RLX_PLAN_MAX_NEST];   /* loops around everything */
-    const struct rlx_epilogue *epilogue; /* what is done with each block of C; NULL: nothing */
+    struct rlx_epilogue *epilogue;   /* what is done with each block of C; NULL: nothing */
 } rlx_tiling;
 
 RLX_INLINE const rlx_prim *rlx_tiling_extent(const rlx_tiling *t, int loop)
@@ -206,6 +206,7 @@ typedef struct rlx_touched {
     uint32_t stored_by, loaded_by;   /* nests: bits by number */
     bool block;                      /* a temporary that has shrunk to a block: [row, column] */
     const rlx_buffer *in_tile;       /* that block; else its own buffer or a view of it */
+    const rlx_buffer *beside;        /* turned: a number of each row, beside each sum of a line: [tile of rows, column, row] */
 } rlx_touched;
 typedef struct rlx_epilogue {
     rlx_epilogue_nest nests[RLX_MOST_EPILOGUES];
@@ -213,6 +214,7 @@ typedef struct rlx_epilogue {
     rlx_touched touched[RLX_MOST_TOUCHED]; /* first C */
     size_t num_touched;
     rlx_plan_access accumulator;     /* what C was, in the result */
+    const rlx_touched *turned;       /* the result, if it is computed of sums before they are turned back; NULL: it is not */
 } rlx_epilogue;
 /* Those of the statements behind the nest that join it. False: out of memory. */
 bool rlx_find_epilogue(const rlx_tiling *t, const rlx_after *after, rlx_epilogue *e);
@@ -227,6 +229,12 @@ const rlx_stmt *rlx_epilogue_apart(const rlx_tiling *t, const rlx_epilogue *e, c
 /* All nests of the epilogue on rows and columns [begin, begin + count). NULL: out of memory. */
 const rlx_stmt *rlx_epilogue_block(const rlx_tiling *t, const rlx_epilogue *e,
                                    const rlx_prim *const *begin, const rlx_prim *const *count);
+/* Chooses e->turned, once it is known where all lies. False: out of memory. */
+bool rlx_choose_turned_epilogue(const rlx_tiling *t, rlx_epilogue *e);
+/* Then: tile number `tile` of rows and those columns; and what is to be there for all tiles around `body`. NULL: out of memory. */
+const rlx_stmt *rlx_turned_epilogue_block(const rlx_tiling *t, const rlx_epilogue *e, const rlx_prim *tile, const rlx_prim *const *begin,
+                                          const rlx_prim *const *count);
+const rlx_stmt *rlx_with_numbers_beside(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *body);
 /* What one block of rows and columns does, with the memory of blocks: inside of all loops over them, so that threads that share
  * these have their own. */
 const rlx_stmt *rlx_with_blocks(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *body);

@@ -563,7 +563,10 @@ static const rlx_stmt *in_turned_panels(const rlx_tiling *t, const depth_tile *d
         body = full ? body : rlx_sched_wrap(t->ctx, &panel.loop, body, t->place);
         body = t->strip.whole ? body : in_lines(t, &line, first, body);
     }
-    return rlx_tir_with_temporary(t->ctx, t->strip.sums, both(t, body, turn_back(t, row, columns)), t->place);
+    const rlx_prim *begin[2] = { row->begin, columns->begin }, *count[2] = { row->count, columns->count };
+    const rlx_stmt *behind = t->epilogue && t->epilogue->turned ? rlx_turned_epilogue_block(t, t->epilogue, row->loop.var, begin, count)
+                                                                : turn_back(t, row, columns);
+    return rlx_tir_with_temporary(t->ctx, t->strip.sums, both(t, body, behind), t->place);
 }
 
 /* Tiles of rows for a tile of columns, whose panels are there, or are filled here one by one. */
@@ -605,7 +608,7 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
         body = with_panels(t, &t->column, both(t, pack(t, &t->column, d, &panel, RLX_COLUMN_PANEL), body));
     if (t->column.panel && !at_once)
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
-    if (t->epilogue)
+    if (t->epilogue && !t->epilogue->turned)
         body = rlx_with_blocks(t, t->epilogue, both(t, body, after_last(t, d, &row, columns)));
     return t->strip.of_rows ? in_lines(t, &row, NULL, body) : rlx_sched_wrap(ctx, &row.loop, body, t->place);
 }
@@ -652,6 +655,8 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
         return NULL;
     if (t->strip.turned && !(t->strip.sums = rlx_turned_sums(t)))
         return NULL;
+    if (t->epilogue && !rlx_choose_turned_epilogue(t, t->epilogue))
+        return NULL;
     const lane_tile line = lines ? lines_of(t, &columns, t->strip.lines) : columns;
     const rlx_stmt *body = rows_of(t, &d, &rows, &line);
     if (lines)
@@ -673,6 +678,8 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
         body = rlx_sched_wrap(ctx, &loops[i]->loop, body, t->place);
     }
     body = rlx_sched_wrap(ctx, &d.loop, body, t->place);
+    if (t->epilogue)
+        body = rlx_with_numbers_beside(t, t->epilogue, body);
     for (int i = (int)t->plan->count; i-- > 0;)
         if (t->outer[i])
             body = rlx_sched_wrap(

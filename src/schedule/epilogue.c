@@ -423,6 +423,7 @@ typedef struct writing {
     const rlx_tiling *t;
     const rlx_epilogue *e;
     const rlx_epilogue_nest *nest;
+    const rlx_prim *tile, *in_line;  /* if it is computed of turned sums: of rows, and the column in its line of the picture */
     const rlx_prim *inside[2];       /* row and column, in the block */
     rlx_lane_group lanes[2], apart[2]; /* of the contraction; digits apart */
 } writing;
@@ -442,6 +443,12 @@ static const rlx_buffer *place_access(const writing *w, const rlx_node *buffer,
     if (i == w->e->num_touched)
         return NULL;
     const rlx_touched *x = &w->e->touched[i];
+    if (w->tile) {
+        const rlx_prim *beside[3] = { w->tile, w->in_line, w->inside[0] }, *sum[2] = { w->inside[1], w->inside[0] };
+        *num_at = x->beside ? 3 : 2;
+        memcpy(at, x->beside ? beside : sum, *num_at * sizeof *at);
+        return x->beside ? x->beside : w->t->strip.sums;
+    }
     *num_at = x->block ? 2 : rlx_indices_in(w->t, &x->access, x->in_tile, w->lanes, 2, at);
     if (x->block)
         memcpy(at, w->inside, sizeof w->inside);
@@ -468,20 +475,25 @@ static const rlx_node *write_access(rlx_rewriter *r, const rlx_node *n)
     return now;
 }
 
-/* One nest on the block. */
-static const rlx_stmt *write_nest(writing *w, const rlx_prim *const *begin, const rlx_prim *const *count)
+/* What a row and a column of the block are in the contraction. */
+static void stand_at(writing *w, const rlx_prim *const *begin, const rlx_prim *i, const rlx_prim *j)
 {
     const rlx_tiling *t = w->t;
-    rlx_context *ctx = t->ctx;
-    rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", count[0]), j = rlx_sched_loop_new(ctx, "j", count[1]);
-    const rlx_prim *row = rlx_fold_add(ctx, begin[0], i.var), *column = rlx_fold_add(ctx, begin[1], j.var);
-    const rlx_buffer *c = rlx_as_buffer(w->e->touched[0].access.buffer);
-    rlx_rewriter r;
-    w->inside[0] = i.var, w->inside[1] = j.var;
+    const rlx_prim *row = rlx_fold_add(t->ctx, begin[0], i), *column = rlx_fold_add(t->ctx, begin[1], j);
+    w->inside[0] = i, w->inside[1] = j;
     for (int k = 0; k < 2; k++) {
         w->lanes[k] = rlx_lanes_at(t, k ? &t->column : &t->row, false, k ? column : row);
         w->apart[k] = rlx_lanes_at(t, k ? &t->column : &t->row, true, k ? column : row);
     }
+}
+
+/* The body of the nest there. */
+static const rlx_stmt *write_body(writing *w)
+{
+    const rlx_tiling *t = w->t;
+    rlx_context *ctx = t->ctx;
+    const rlx_buffer *c = rlx_as_buffer(w->e->touched[0].access.buffer);
+    rlx_rewriter r;
     rlx_tir_folder_init(&r, ctx);
     r.before = write_access;
     r.user = w;
@@ -494,6 +506,16 @@ static const rlx_stmt *write_nest(writing *w, const rlx_prim *const *begin, cons
     }
     const rlx_stmt *body = rlx_rewrite(&r, w->nest->body);
     rlx_rewriter_free(&r);
+    return body;
+}
+
+/* One nest on the block. */
+static const rlx_stmt *write_nest(writing *w, const rlx_prim *const *begin, const rlx_prim *const *count)
+{
+    rlx_context *ctx = w->t->ctx;
+    rlx_sched_loop i = rlx_sched_loop_new(ctx, "i", count[0]), j = rlx_sched_loop_new(ctx, "j", count[1]);
+    stand_at(w, begin, i.var, j.var);
+    const rlx_stmt *body = write_body(w);
     return rlx_sched_wrap(ctx, &i, rlx_sched_wrap(ctx, &j, body, w->nest->place), w->nest->place);
 }
 
@@ -508,4 +530,123 @@ const rlx_stmt *rlx_epilogue_block(const rlx_tiling *t, const rlx_epilogue *e,
             return NULL;
     }
     return rlx_seq_stmt_new(t->ctx, parts, e->count, t->place);
+}
+
+/*- ---- sums that are turned -------------------------------------------------------------------
+ *
+ *     for io, x, o:  B[io, x, o] = bias[io * tile + o]                                          once
+ *     for line, x, o:  T[line * width + x, o] = f(T[line * width + x, o] + B[io, x, o])         for each tile
+ *     for o, x:  Y[io * tile + o, x] = T[x, o]
+ *
+ * Rows of a tile are some lines of a picture, so that a chain of functions begins again after a hundred elements or so. All turned sums of a line
+ * are one run, many times as long, whose numbers of rows are laid beside them.
+ */
+
+enum { MOST_NUMBERS = 2 };
+
+static enum rlx_step find_function(void *user, const rlx_node *n, const rlx_field *via, const rlx_node *parent)
+{
+    bool *found = user;
+    const rlx_prim_call *c = rlx_as_prim_call(n);
+    *found |= c && c->op;
+    return n->kind == RLX_NODE_BUFFER ? RLX_STEP_SKIP : *found ? RLX_STEP_STOP : RLX_STEP_ON;
+}
+
+/* Does the nest store one value, which is made by functions, or of one that is used twice? Other nests are instructions for rows. */
+static bool stores_chain(const rlx_tiling *t, const rlx_epilogue_nest *n)
+{
+    bool found = false;
+    rlx_walker w = { .enter = find_function, .user = &found, .terse = true };
+    const rlx_stmt *s = n->body;
+    rlx_walk(&t->ctx->memory, s, &w, NULL);
+    while (s->kind == RLX_NODE_LET_STMT)
+        s = ((const rlx_let_stmt *)s)->body;
+    return (found || n->body->kind == RLX_NODE_LET_STMT) && s->kind == RLX_NODE_BUFFER_STORE;
+}
+
+/* Is it a number of each row, which nothing stores? */
+static bool is_of_row(const rlx_tiling *t, const rlx_touched *x)
+{
+    search s = { t, &t->column.lanes, false };
+    rlx_walker w = { .enter = find_lane, .user = &s, .unique = true };
+    for (size_t d = 0; d < x->access.num_indices; d++)
+        rlx_walk(&t->ctx->memory, x->access.indices[d], &w, NULL);
+    return !s.found && !x->stored_by;
+}
+
+/* What the only nest stores, of the sums and of numbers of rows; NULL: it is something else. */
+static const rlx_touched *find_turned(const rlx_tiling *t, const rlx_epilogue *e)
+{
+    const rlx_touched *y = NULL;
+    size_t numbers = 0;
+    int64_t rows;
+    if (e->count != 1 || !t->strip.turned || t->strip.whole || rlx_has_depth_tiles(t) || !rlx_int_literal(t->row.lanes.extent, &rows) ||
+        (rows > t->row_tile && rows % t->row_tile) || !stores_chain(t, &e->nests[0]))
+        return NULL;
+    for (size_t i = 0; i < e->num_touched; i++) {
+        const rlx_touched *x = &e->touched[i];
+        if (rlx_as_buffer(x->access.buffer)->dtype != RELAX_FLOAT32)
+            return NULL;
+        if (i && !x->loaded_by && !y)
+            y = x;
+        else if (i && (!is_of_row(t, x) || ++numbers > MOST_NUMBERS))
+            return NULL;
+    }
+    return y && !y->block && (e->touched[0].block || t->acc->buffer == y->access.buffer) ? y : NULL;
+}
+
+static const rlx_buffer *new_numbers(const rlx_tiling *t, const rlx_touched *x)
+{
+    const rlx_buffer *sums = t->strip.sums;
+    const rlx_prim *shape[3] = { rlx_ceil_div(t->ctx, t->row.lanes.extent, t->row_tile), rlx_int64(t->ctx, t->strip.width), sums->shape[1] };
+    return rlx_buffer_new(t->ctx, rlx_as_buffer(x->access.buffer)->name, RELAX_FLOAT32, shape, 3, NULL, t->place);
+}
+
+bool rlx_choose_turned_epilogue(const rlx_tiling *t, rlx_epilogue *e)
+{
+    e->turned = find_turned(t, e);
+    for (size_t i = 1; i < e->num_touched && e->turned; i++)
+        if (&e->touched[i] != e->turned && !(e->touched[i].beside = new_numbers(t, &e->touched[i])))
+            return false;
+    return true;
+}
+
+const rlx_stmt *rlx_turned_epilogue_block(const rlx_tiling *t, const rlx_epilogue *e, const rlx_prim *tile, const rlx_prim *const *begin,
+                                          const rlx_prim *const *count)
+{
+    rlx_context *ctx = t->ctx;
+    const rlx_prim *width = rlx_int64(ctx, t->strip.width), *at[RLX_TIR_MAX_DIMS], *from[2];
+    rlx_sched_loop line = rlx_sched_loop_new(ctx, "line", rlx_ceil_div(ctx, count[1], t->strip.width)), x = rlx_sched_loop_new(ctx, "x", width),
+                   o = rlx_sched_loop_new(ctx, "o", count[0]), i = rlx_sched_loop_new(ctx, "o", count[0]), j = rlx_sched_loop_new(ctx, "x", count[1]);
+    writing w = { .t = t, .e = e, .nest = &e->nests[0], .tile = tile, .in_line = x.var };
+    stand_at(&w, begin, o.var, rlx_fold_add(ctx, rlx_fold_mul(ctx, line.var, width), x.var));
+    const rlx_stmt *body = rlx_sched_wrap(ctx, &x, rlx_sched_wrap(ctx, &o, write_body(&w), t->place), t->place);
+    body = rlx_sched_wrap(ctx, &line, body, t->place);
+    stand_at(&w, begin, i.var, j.var);
+    from[0] = j.var, from[1] = i.var;
+    const size_t n = rlx_indices_in(t, &e->turned->access, e->turned->in_tile, w.lanes, 2, at);
+    const rlx_stmt *back = n ? rlx_store(ctx, e->turned->in_tile, rlx_load(ctx, t->strip.sums, from, 2), at, n, t->place) : NULL;
+    return rlx_sched_both(ctx, body, rlx_sched_wrap(ctx, &i, rlx_sched_wrap(ctx, &j, back, t->place), t->place), t->place);
+}
+
+const rlx_stmt *rlx_with_numbers_beside(const rlx_tiling *t, const rlx_epilogue *e, const rlx_stmt *body)
+{
+    rlx_context *ctx = t->ctx;
+    for (size_t k = 1; k < e->num_touched && body; k++) {
+        const rlx_touched *n = &e->touched[k];
+        if (!n->beside)
+            continue;
+        rlx_sched_loop loops[3] = { rlx_sched_loop_new(ctx, "io", n->beside->shape[0]), rlx_sched_loop_new(ctx, "x", n->beside->shape[1]),
+                                    rlx_sched_loop_new(ctx, "o", n->beside->shape[2]) };
+        const rlx_prim *to[3] = { loops[0].var, loops[1].var, loops[2].var }, *at[RLX_TIR_MAX_DIMS],
+                       *begin[2] = { rlx_fold_mul(ctx, loops[0].var, rlx_int64(ctx, t->row_tile)), rlx_int64(ctx, 0) };
+        writing w = { .t = t, .e = e };
+        stand_at(&w, begin, loops[2].var, rlx_int64(ctx, 0));
+        const size_t count = rlx_indices_in(t, &n->access, n->in_tile, w.lanes, 2, at);
+        const rlx_stmt *fill = count ? rlx_store(ctx, n->beside, rlx_load(ctx, n->in_tile, at, count), to, 3, t->place) : NULL;
+        for (int i = 3; i-- > 0;)
+            fill = rlx_sched_wrap(ctx, &loops[i], fill, t->place);
+        body = rlx_tir_with_temporary(ctx, n->beside, rlx_sched_both(ctx, fill, body, t->place), t->place);
+    }
+    return body;
 }
