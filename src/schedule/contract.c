@@ -42,6 +42,7 @@ enum {
     NEAR_SUMS = 8192,       /* that stay near */
     NEAR_LINES = 12288,     /* elements of strips and of sums that do */
     FAR_WEIGHTS = 1 << 18,  /* elements of weights that do not */
+    FAR_STRIPS = 1 << 18,   /* elements of strips that are nearer than those */
     FAR_SUMS = 1 << 16,     /* that are near enough where weights are far */
     FEW_THREADS = 4,
     SMALL_STRIP = 2048,     /* of one that costs less to copy for each line than to share */
@@ -460,6 +461,14 @@ static int64_t most_strips(const rlx_tiling *t)
     return (t->strip.next > 1 ? NEAR_STRIPS : NEAR_LINES) / (t->strip.rows * t->strip.length);
 }
 
+/* Are the weights that lines read more than stay near? */
+static bool are_far_weights(const rlx_tiling *t)
+{
+    int64_t channels = 0;
+    (void)rlx_int_literal((t->strip.of_rows ? &t->column : &t->row)->lanes.extent, &channels);
+    return channels * t->strip.rows * t->strip.steps > FAR_WEIGHTS;
+}
+
 /* Lines that are turned at once: more where their strips and sums are near, too, and where weights come from afar, which all of them read
  * while those of a tile of rows are nearer; but as many tiles as some threads share. */
 static int64_t lines_together(const rlx_tiling *t, int64_t rows, int64_t lines)
@@ -471,15 +480,18 @@ static int64_t lines_together(const rlx_tiling *t, int64_t rows, int64_t lines)
         most = together;
     while (most > few && most * width % WHOLE_VECTORS)
         most--;
-    if (rows * t->strip.rows * t->strip.steps <= FAR_WEIGHTS)
+    if (!are_far_weights(t))
         return most;
     const int64_t shared = tiles_of(lines, FEW_THREADS), far = FAR_SUMS / sums < shared ? FAR_SUMS / sums : shared;
     return far > most ? far : most;
 }
 
-/* May they be one instruction? Each has a strip of its own then. */
+/* May they be one instruction? Each has a strip of its own then. Of lines that are rows it is worth that where each panel of weights is read for all of them
+ * while it is near. */
 static bool may_be_together(const rlx_tiling *t, int64_t lines)
 {
+    if (t->strip.of_rows)
+        return lines > 1 && are_far_weights(t);
     return t->strip.turned && !t->strip.whole && lines > 1 && rlx_is_strip_copied(t) && lines <= most_strips(t);
 }
 
@@ -500,6 +512,25 @@ static int64_t lines_of_tile(const rlx_tiling *t, bool joint)
     else if (joint && !rlx_is_strip_copied(t)) /* one instruction, so that nothing speaks against many */
         most = tiles_of(lines, 2) * rows * width <= NEAR_SUMS ? tiles_of(lines, 2) : NEAR_SUMS / (rows * width);
     return t->strip.down && t->strip.next == 1 && shared ? most : even_tiles(lines, most, 1, 2 * tiles_of(lines, most));
+}
+
+/* Lines of a tile whose windows are rows: they share a strip in turn, or have one each and read weights together. Two threads end soonest, and there are tiles
+ * for a few more. */
+static int64_t lines_as_rows(const rlx_tiling *t)
+{
+    const bool far = are_far_weights(t);
+    int64_t whole = 0;
+    (void)rlx_int_literal(t->row.lanes.extent, &whole);
+    const int64_t lines = whole / t->strip.width, least = tiles_of(lines, FEW_THREADS), near = FAR_STRIPS / (t->strip.rows * t->strip.length);
+    if (!far && !t->strip.down)
+        return 1;
+    if (far && near < least)
+        return near > 1 ? near : 1;
+    int64_t best = least;
+    for (int64_t n = least + 1; n <= tiles_of(lines, 2) && !(far && n > near); n++)
+        if (rlx_last_of_two(lines, n) < rlx_last_of_two(lines, best))
+            best = n;
+    return best;
 }
 
 /* Are lines so short, of so few rows, that what is done with their sums had better be done for some of them at once, while they are near? */
@@ -531,7 +562,7 @@ static void choose_low_tiles(rlx_tiling *t)
  * which each line has its own. */
 static void choose_strips_of_tile(rlx_tiling *t, int64_t lines, const rlx_for_stmt *nest)
 {
-    const bool together = may_be_together(t, lines), may_share = t->strip.lines > 1 && t->strip.next == 1;
+    const bool together = may_be_together(t, lines), may_share = !(together && t->strip.of_rows) && t->strip.lines > 1 && t->strip.next == 1;
     t->strip.together = together ? lines : 0;
     if (!together || !may_share || t->strip.rows * t->strip.length > SMALL_STRIP)
         rlx_find_border(t, nest, &t->border);
@@ -547,17 +578,19 @@ static const rlx_stmt *schedule_tiles(rlx_tiling *t, bool by_rows, const rlx_pri
     const bool joined = e->count > 0, once = first && !rlx_has_depth_tiles(t);
     if (joined && rlx_is_at_most(t->depth.extent, SHORT_DEPTH))
         t->column_tile = 2 * RLX_COLUMN_TILE; /* longer strips, and panels as large as those of any depth */
-    t->row_tile = t->strip.of_rows ? t->strip.width : t->strip.turned && !t->strip.whole ? RLX_ROW_TILE : even_rows(t);
+    t->row_tile = t->strip.turned && !t->strip.whole ? RLX_ROW_TILE : even_rows(t);
     if (joined)
         choose_low_tiles(t);
     t->strip.joint = !t->strip.unfolded && are_short_lines(t, joined);
     const bool in_lines = t->strip.width && !t->strip.of_rows && !t->strip.whole;
-    const int64_t lines = t->strip.unfolded ? t->strip.unfolded : in_lines ? lines_of_tile(t, t->strip.joint) : 1;
+    const int64_t lines = t->strip.unfolded ? t->strip.unfolded : in_lines ? lines_of_tile(t, t->strip.joint) : t->strip.of_rows ? lines_as_rows(t) : 1;
     t->column_tile = t->strip.of_rows ? RLX_SINGLE_DEPTH
                      : t->strip.width ? (t->strip.turned || t->strip.unfolded || t->strip.joint ? lines : 1) * t->strip.width
                                       : even_columns(t);
     t->strip.lines = t->strip.down && !t->strip.unfolded ? lines : 1;
     choose_strips_of_tile(t, lines, nest);
+    if (t->strip.of_rows)
+        t->row_tile = (t->strip.together ? lines : 1) * t->strip.width;
     if (joined && !rlx_place_epilogue(t, e, init, nest, first != NULL, once))
         return NULL;
     const bool shrunk = joined && e->touched[0].block;

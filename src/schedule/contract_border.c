@@ -123,7 +123,7 @@ void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b)
     int64_t size, start, top, bottom, next, lines = 0;
     bool ok = true;
     *b = (rlx_border){ .picture = rlx_as_buffer(of->buffer) };
-    if (!s->width || s->whole || s->of_rows || s->dimension_down < 0 || !rlx_is_strip_copied(t))
+    if (!s->width || s->whole || s->dimension_down < 0 || !rlx_is_strip_copied(t))
         return;
     for (size_t i = 0; i < p->num_before && ok; i++)
         ok = take_nest(t->ctx, b, p->before[i]);
@@ -139,10 +139,10 @@ void rlx_find_border(rlx_tiling *t, const rlx_for_stmt *nest, rlx_border *b)
     b->begin = b->low[s->along] - start + s->first;
     b->end = b->begin + b->count[s->along];
     const int64_t length = b->end - b->begin, windows = s->rows / window_rows(t);
+    const bool each = s->unfolded || (s->of_rows && s->together) || (s->lines > 1 && s->next > 1);
     b->downwards = top <= bottom;
     b->step = next - top;
-    b->is = ok && (s->unfolded || (s->lines > 1 && s->next > 1) ? length >= SHORTEST_LINE
-                                                                : s->lines > 1 || (length >= SHORTEST_ALONE && windows >= FEWEST_ALONE)) &&
+    b->is = ok && (each ? length >= SHORTEST_LINE : s->lines > 1 || (length >= SHORTEST_ALONE && windows >= FEWEST_ALONE)) &&
             b->begin >= 0 && b->end <= s->length && length > 0 && (b->downwards || !(s->together || s->unfolded)) &&
             (!s->unfolded || length >= (s->steps - 1) * s->apart + s->stride); /* each step meets the tensor */
     b->above = b->is && top < b->low[s->dimension_down];

@@ -31,7 +31,8 @@
  *
  *     for tiles of lines y, for y, x, c, v, u:   S[(c * V + v) * U + u, y, x] = X[c, y * n + v, x * stride + u]
  *
- * Where channels come last the rows of the sum are the windows, and read the strip; nothing is turned back.
+ * Where channels come last the rows of the sum are the windows, and read the strip; nothing is turned back. Where weights come from afar the lines of a tile
+ * have a strip each (`together`), and each panel of weights is read for all of them.
  *
  * Of few columns (`whole`: small pictures, few vectors, the last of which would have few elements, and weights that would be read again for
  * each of them) all are one strip, which has each step in a row: what windows share is copied for each of them then, and what is contiguous

@@ -539,7 +539,9 @@ static const rlx_stmt *in_panels_of_lines(const rlx_tiling *t, const depth_tile 
 {
     line->line.shift = mul(t, line->loop.var, number(t, t->strip.rows));
     const rlx_stmt *copy = copy_lines(t, line, first),
-                   *sums = rlx_sched_wrap(t->ctx, &panel->loop, innermost_turned(t, d, panel, at, line, &line->loop), t->place);
+                   *sums = t->strip.of_rows ? innermost(t, d, line, NULL, panel, at, &line->loop)
+                                            : innermost_turned(t, d, panel, at, line, &line->loop);
+    sums = rlx_sched_wrap(t->ctx, &panel->loop, sums, t->place);
     return rlx_tir_with_temporary(t->ctx, t->strip.buffer, both(t, copy ? rlx_copy_fresh(t->ctx, copy) : NULL, sums), t->place);
 }
 
@@ -587,7 +589,6 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
                in_place = t->strip.joint && !t->strip.buffer && few;
     const rlx_stmt *body;
     row.inside = number(t, 0);
-    row.line = (rlx_strip_line){ row.loop.var, number(t, 0) };
     if (!t->column.panel)
         panel.inside = number(t, 0);
     if (full)
@@ -610,7 +611,32 @@ static const rlx_stmt *rows_of(const rlx_tiling *t, const depth_tile *d, const l
         body = rlx_sched_wrap(ctx, &panel.loop, body, t->place);
     if (t->epilogue && !t->epilogue->turned)
         body = rlx_with_blocks(t, t->epilogue, both(t, body, after_last(t, d, &row, columns)));
-    return t->strip.of_rows ? in_lines(t, &row, NULL, body) : rlx_sched_wrap(ctx, &row.loop, body, t->place);
+    return rlx_sched_wrap(ctx, &row.loop, body, t->place);
+}
+
+/* Rows that are the lines of a picture, tile by tile: each line reads all panels of columns, or where lines have a strip each, each panel is read
+ * by all of them. */
+static const rlx_stmt *rows_in_lines(const rlx_tiling *t, const depth_tile *d, const lane_tile *rows, const lane_tile *columns)
+{
+    const bool together = t->strip.together > 0, full = has_full_panels(t);
+    const int64_t lines = together ? t->strip.together : t->strip.lines;
+    lane_tile tile = tile_lanes(t, "io", rows->begin, rows->count, lines * t->strip.width), line = lines_of(t, &tile, lines),
+              panel = tile_lanes(t, "jp", columns->begin, columns->count, RLX_COLUMN_PANEL);
+    const rlx_prim *first = mul(t, tile.loop.var, number(t, lines));
+    const rlx_stmt *body;
+    tile.inside = number(t, 0);
+    if (full)
+        panel.count = number(t, RLX_COLUMN_PANEL);
+    if (together)
+        body = in_panels_of_lines(t, d, &panel, panel.loop.var, &line, first);
+    else {
+        line.inside = tile.inside;
+        body = innermost(t, d, &line, NULL, &panel, panel.loop.var, full ? &panel.loop : NULL);
+        body = full ? body : rlx_sched_wrap(t->ctx, &panel.loop, body, t->place);
+    }
+    if (t->epilogue)
+        body = rlx_with_blocks(t, t->epilogue, both(t, body, after_last(t, d, together ? &tile : &line, columns)));
+    return rlx_sched_wrap(t->ctx, &tile.loop, together ? body : in_lines(t, &line, first, body), t->place);
 }
 
 const rlx_stmt *rlx_tiles(rlx_tiling *t)
@@ -658,7 +684,7 @@ const rlx_stmt *rlx_tiles(rlx_tiling *t)
     if (t->epilogue && !rlx_choose_turned_epilogue(t, t->epilogue))
         return NULL;
     const lane_tile line = lines ? lines_of(t, &columns, t->strip.lines) : columns;
-    const rlx_stmt *body = rows_of(t, &d, &rows, &line);
+    const rlx_stmt *body = t->strip.of_rows ? rows_in_lines(t, &d, &rows, &line) : rows_of(t, &d, &rows, &line);
     if (lines)
         body = in_lines(t, &line, mul(t, columns.loop.var, number(t, t->strip.lines)), body);
     if (t->strip.unfolded) {
