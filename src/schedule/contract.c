@@ -358,7 +358,7 @@ static bool find_views(rlx_tiling *t)
         rlx_side *s = sides[i];
         const rlx_digits *groups[2] = { &s->lanes, &t->depth };
         const bool own = s->packed ? !rlx_packs_view(s) : t->strip.width && rlx_strip_side(t) == s && (!t->strip.whole || rlx_is_strip_copied(t));
-        s->buffer = own ? rlx_as_buffer(s->access->buffer) : rlx_merged_view(t, s->access, groups, s->packed ? 1 : 2);
+        s->buffer = own ? rlx_as_buffer(s->access->buffer) : t->strip.down_alone && s == &t->column ? rlx_view_of_lines(t) : rlx_merged_view(t, s->access, groups, s->packed ? 1 : 2);
     }
     return t->acc_buffer && t->row.buffer && t->column.buffer;
 }
@@ -476,7 +476,9 @@ static int64_t lines_together(const rlx_tiling *t, int64_t rows, int64_t lines)
     const int64_t width = t->strip.width, few = width < RLX_COLUMN_TILE ? RLX_COLUMN_TILE / width : 1, together = most_strips(t),
                   sums = width * (rows < RLX_ROW_TILE ? rows : RLX_ROW_TILE), near = NEAR_LINES / (t->strip.rows * t->strip.length + sums);
     int64_t most = near > few ? near : few;
-    if (t->strip.next > 1 && together >= few && together < most)
+    if (t->strip.next > 1 && width % WHOLE_VECTORS == 0) /* whose strips are shared in turn */
+        most = FAR_SUMS / sums < MOST_LINES ? FAR_SUMS / sums : MOST_LINES;
+    else if (t->strip.next > 1 && together >= few && together < most)
         most = together;
     while (most > few && most * width % WHOLE_VECTORS)
         most--;

@@ -47,6 +47,7 @@ typedef struct rlx_strip {
     int64_t together;                /* turned: of lines so many have a strip each below the other, and are one instruction; 0: each is its own */
     int64_t unfolded;                /* so many lines have each step of their windows in a row of its own; 0: they do not */
     bool whole;                      /* turned: all columns of the sum, each step in a row of its own */
+    bool down_alone;                 /* whole, in place: windows go down alone, over pictures of their width, so that all columns are one line */
     const rlx_buffer *sums;          /* turned: [column, row] of a tile */
 } rlx_strip;
 
@@ -156,6 +157,8 @@ bool rlx_choose_strips(rlx_tiling *t, bool begins);
 bool rlx_choose_unfolded(rlx_tiling *t);
 /* Are columns so few that rows had better be lanes, and all columns one strip? */
 bool rlx_choose_whole(rlx_tiling *t, bool begins);
+/* The picture whose lines are one, where columns are. NULL: out of memory. */
+const rlx_buffer *rlx_view_of_lines(const rlx_tiling *t);
 /* Fills such a strip. NULL: out of memory. */
 const rlx_stmt *rlx_fill_whole(const rlx_tiling *t);
 /* Are the rows windows for which that is better than panels? */

@@ -40,6 +40,10 @@
  *
  *     for k, x:  S[k, x] = X[..]
  *     for tiles of o:  for x, o, k:  T[x, o] += panel[k, o] * S[k, x], and T is turned back
+ *
+ * Windows that go down alone (`down_alone`), over pictures of their width, make one line of all lines as they lie, of which nothing is copied:
+ *
+ *     for tiles of o:  for x, o, c, v:  T[x, o] += panel[c * V + v, o] * X[c, v * width + x], and T is turned back
  */
 #include "schedule/contract_int.h"
 
@@ -66,6 +70,7 @@ enum {
     LEAST_OF_HALF = 256,        /* or so many, of half a panel of rows whose columns are read in place */
     LEAST_OF_HALF_COPIED = 64,  /* or are copied side by side, in one way or another */
     SHALLOW_STEPS = 64,
+    LONG_SHALLOW = 160,         /* or so many, of few rows and long lines */
     UNFOLDED_STEPS = 112,       /* of windows that are unfolded, every second column */
     UNFOLDED_BESIDE = 40,       /* or side by side */
     SHORTEST_UNFOLDED = 16,     /* columns of lines of those */
@@ -169,10 +174,12 @@ static bool is_odd_vectors(const rlx_strip *s, int64_t rows)
     return s->width % (2 * WIDEST_VECTOR) == WIDEST_VECTOR && s->stride == 1 && rows % RLX_COLUMN_PANEL == 0;
 }
 
-/* Are sums of windows some columns apart, as of the first layer of a network, so short that a panel costs more to fill than to multiply? */
+/* Are sums of windows some columns apart, as of the first layer of a network, so short that a panel costs more to fill than to multiply, or than its sums to turn
+ * back, of which there are few for each column then? */
 static bool is_shallow(const rlx_strip *s, int64_t rows)
 {
-    return s->stride > 1 && s->rows * s->steps <= SHALLOW_STEPS && rows % WIDEST_VECTOR == 0;
+    const int64_t steps = s->rows * s->steps, most = 2 * rows <= steps && rows <= s->width ? LONG_SHALLOW : SHALLOW_STEPS;
+    return s->stride > 1 && steps <= most && rows % WIDEST_VECTOR == 0;
 }
 
 /* Rows become lanes where panels of them are there, and their sums take less to turn back than panels of columns take to fill, which is
@@ -269,9 +276,24 @@ static bool are_panels(int64_t rows)
     return 10 * cost <= 11 * rows;
 }
 
+/* Do windows go down alone, over pictures of their width? Then those of all lines are one line as they lie, and steps are as many lines further on. */
+static bool go_down_alone(const rlx_tiling *t)
+{
+    const rlx_plan_access *a = t->column.access;
+    const rlx_buffer *picture = rlx_as_buffer(a->buffer);
+    const int along = (int)a->num_indices - 1, x = rlx_last_digit(&t->column.lanes);
+    int64_t width, size, stride, apart;
+    return t->column.lanes.count == 2 && t->depth.count == 2 && along > 0 && rlx_loop_dimension(t, a, x) == along &&
+           literal_extent(t, x, &width) && rlx_int_literal(picture->shape[along], &size) && size == width &&
+           window_dimension(t, a, t->column.lanes.at[0], t->depth.at[1], &stride, &apart) == along - 1 && stride == 1 &&
+           rlx_index_fits(t, a->indices[along - 1], rlx_fold_cast(t->ctx, RELAX_INT64, picture->shape[along - 1]));
+}
+
 /* Are the columns as they lie one row for each step? */
 static bool is_whole_in_place(const rlx_tiling *t)
 {
+    if (t->strip.down_alone)
+        return true;
     const rlx_plan_access *a = t->column.access;
     return rlx_is_straight(t, a, &t->column.lanes) && rlx_is_straight(t, a, &t->depth) &&
            rlx_is_int_value(rlx_tiling_coefficient(a, rlx_last_digit(&t->column.lanes)), 1);
@@ -279,11 +301,13 @@ static bool is_whole_in_place(const rlx_tiling *t)
 
 /* Columns that may be turned at once. Where rows are few, a panel of columns serves few products, so that what turning sums costs is less
  * than what panels take to fill as long as columns are near. */
-static int64_t most_whole(const rlx_tiling *t, int64_t rows, int64_t steps)
+static int64_t most_whole(const rlx_tiling *t, int64_t rows, int64_t steps, bool down_alone)
 {
+    if (down_alone && steps >= LEAST_OF_FEW) /* which are read several times, and would be packed as often */
+        return MOST_OF_FEW;
     const int64_t near = MOST_OF_FEW_ELEMENTS / steps < MOST_OF_FEW ? MOST_OF_FEW_ELEMENTS / steps : MOST_OF_FEW;
     const bool few = rows >= RLX_COLUMN_PANEL && rows <= 2 * RLX_COLUMN_PANEL && steps >= LEAST_OF_FEW && near > MOST_IN_PLACE;
-    return !is_whole_in_place(t) ? MOST_WHOLE : few ? near : MOST_IN_PLACE;
+    return !down_alone && !is_whole_in_place(t) ? MOST_WHOLE : few ? near : MOST_IN_PLACE;
 }
 
 /* Are columns windows that lie some apart? Those are dear to copy for each step. */
@@ -293,10 +317,10 @@ static bool are_apart(const rlx_tiling *t, rlx_strip *s)
 }
 
 /* Are few rows too few for that? Half a panel of them has tiles that are half as good. */
-static bool are_too_few(const rlx_tiling *t, int64_t rows, int64_t columns, int64_t steps)
+static bool are_too_few(const rlx_tiling *t, int64_t rows, int64_t columns, int64_t steps, bool down_alone)
 {
     rlx_strip s;
-    const bool dear = is_whole_in_place(t) || are_apart(t, &s);
+    const bool dear = down_alone || is_whole_in_place(t) || are_apart(t, &s);
     return rows < RLX_COLUMN_PANEL ? steps < (dear ? LEAST_OF_HALF : LEAST_OF_HALF_COPIED) || columns < RLX_COLUMN_PANEL
                                    : rows <= 2 * RLX_COLUMN_PANEL && rows % RLX_COLUMN_PANEL == 0 && are_apart(t, &s) && is_worth_turning(t, &s, rows);
 }
@@ -309,11 +333,14 @@ bool rlx_choose_whole(rlx_tiling *t, bool begins)
         !rlx_int_literal(t->row.lanes.extent, &rows) || !rlx_int_literal(t->column.lanes.extent, &columns) ||
         !rlx_int_literal(t->depth.extent, &steps) || steps < LEAST_STEPS || steps > MOST_STEPS || columns * steps > MOST_WHOLE_ELEMENTS)
         return false;
-    if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 || columns > most_whole(t, rows, steps) ||
-        are_too_few(t, rows, columns, steps))
+    const bool down_alone = go_down_alone(t);
+    if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 ||
+        columns > most_whole(t, rows, steps, down_alone) || are_too_few(t, rows, columns, steps, down_alone))
         return false;
     t->strip = (rlx_strip){ .width = columns, .stride = 1, .steps = 1, .rows = steps, .length = columns, .lines = 1,
-                            .turned = true, .whole = true };
+                            .turned = true, .whole = true, .down_alone = down_alone };
+    if (down_alone && literal_extent(t, t->depth.at[1], &t->strip.steps))
+        t->strip.rows = steps / t->strip.steps;
     return true;
 }
 
@@ -417,6 +444,30 @@ const rlx_stmt *rlx_fill_whole(const rlx_tiling *t)
     return rlx_sched_wrap(ctx, &loops[outermost], body, t->place);
 }
 
+const rlx_buffer *rlx_view_of_lines(const rlx_tiling *t)
+{
+    const rlx_buffer *b = rlx_as_buffer(t->column.access->buffer);
+    const rlx_prim *shape[RLX_TIR_MAX_DIMS];
+    const size_t last = b->num_shape - 1;
+    for (size_t d = 0; d <= last; d++)
+        shape[d] = rlx_fold_cast(t->ctx, RELAX_INT64, b->shape[d]);
+    shape[last - 1] = rlx_fold_mul(t->ctx, shape[last - 1], shape[last]);
+    return rlx_view_new(t->ctx, b, shape, last);
+}
+
+/* Column x in step u of row k of that. */
+static const rlx_prim *element_of_lines(const rlx_tiling *t, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)
+{
+    const rlx_prim *at[RLX_TIR_MAX_DIMS], *zero = rlx_int64(t->ctx, 0);
+    const rlx_buffer *picture = rlx_as_buffer(t->column.access->buffer);
+    const rlx_lane_group groups[2] = { { .d = &t->column.lanes, .each = { zero, zero } }, { .d = &t->depth, .each = { k, u } } };
+    const size_t n = rlx_indices_in(t, t->column.access, picture, groups, 2, at);
+    if (n < 2)
+        return NULL;
+    at[n - 2] = rlx_fold_add(t->ctx, rlx_fold_mul(t->ctx, at[n - 2], rlx_fold_cast(t->ctx, RELAX_INT64, picture->shape[n - 1])), x);
+    return rlx_load(t->ctx, t->column.buffer, at, n - 1);
+}
+
 const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, const rlx_prim *k, const rlx_prim *u, const rlx_prim *x)
 {
     rlx_context *ctx = t->ctx;
@@ -427,6 +478,8 @@ const rlx_prim *rlx_strip_element(const rlx_tiling *t, rlx_strip_line line, cons
         at[0] = k, at[1] = x;
     if (t->strip.buffer)
         return rlx_load(ctx, t->strip.buffer, at, 2);
+    if (t->strip.down_alone)
+        return element_of_lines(t, k, u, x);
     const rlx_side *side = rlx_strip_side(t);
     const rlx_buffer *picture = t->strip.whole ? side->buffer : rlx_as_buffer(side->access->buffer);
     rlx_lane_group groups[2] = { { .d = &side->lanes, .each = { line.y, x } }, { .d = &t->depth, .each = { k, u } } };
