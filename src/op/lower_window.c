@@ -23,6 +23,8 @@
 #define SINGLE_CHANNEL 16384
 #define SMALL_PICTURE 1024
 #define NEAR_PICTURES 8192
+#define NEAR_BOXES 32768  /* of some channels, where those of all channels are more than */
+#define NEAR_ALL (1 << 19)
 #define STRIDED_PICTURE 2048 /* elements: rows are long enough to be pooled where they are */
 
 /* Places of the result along an axis, `count` from `at` on, and elements of their windows, `steps` from `first` on, all of
@@ -1500,6 +1502,35 @@ static void pool_lanes(window *w, int64_t together, const ranges *axes, const rl
     rlx_tir_end_block(&w->b.t);
 }
 
+/* Boxes of windows, for so many channels at a time that what each of them reads and writes stays near. False: it is not known, or all of it does. */
+static bool choose_near_boxes(window *w)
+{
+    int64_t size, picture = 1, channels, batch;
+    bool known = w->x.layout.n == 2 + w->n && w->out.layout.n == 2 + w->n && axis_of(&w->x, 1) == 1 && axis_of(&w->out, 1) == 1 &&
+                 rlx_int_literal(w->x.size[0], &batch) && rlx_int_literal(w->x.size[1], &channels) && batch > 0 && channels > 0;
+    for (size_t i = 0; i < w->n && known; i++)
+        known = rlx_int_literal(w->x.size[2 + i], &size) && size > 0 && size <= NEAR_BOXES / picture && (picture *= size) > 0;
+    if (!known || NEAR_ALL / picture / channels >= batch)
+        return false;
+    int64_t together = NEAR_BOXES / picture < channels ? NEAR_BOXES / picture : channels;
+    while (channels % together)
+        together--;
+    w->inputs = w->outputs = number(w, together);
+    w->groups = channels / together;
+    return w->groups > 1;
+}
+
+static void pool_boxes(window *w, const ranges *axes, const rlx_prim *first)
+{
+    w->direct = true;
+    const bool near = choose_near_boxes(w);
+    if (near)
+        open_parts(w);
+    accumulate_boxes(w, w->b.l->name.data, axes, first, pooled, w->is_max ? NULL : averaged);
+    if (near)
+        rlx_tir_end_block(&w->b.t);
+}
+
 const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
 {
     window w = { .n = l->row->member.number, .direct = true, .groups = 1 };
@@ -1526,8 +1557,7 @@ const rlx_prim_func *rlx_lower_pool(rlx_lower_request *l)
     }
     const bool near = !w.direct && choose_channels(&w, false);
     if (!w.direct && !near && split_windows(&w, false, axes)) {
-        w.direct = true;
-        accumulate_boxes(&w, l->name.data, axes, first, pooled, w.is_max ? NULL : averaged);
+        pool_boxes(&w, axes, first);
         return rlx_lowering_end(&w.b);
     }
     if (near && !w.is_max && dtype == RELAX_FLOAT32 && w.stride[w.n - 1] == 1 && !t->separate)

@@ -94,7 +94,10 @@ def pools(pick, rng):
     size = [pick.randint(1, min(7, d)) for d in sizes]
     stride = [pick.choice([1, 1, 2, 3, 4, 5, 7]) for _ in range(n)]
     pad = [pick.randint(0, k // 2) for k in size]
-    x = values(rng, (pick.choice([1, 1, 2]), pick.choice([1, 3, 8, 24, 32]), *sizes))
+    channels = pick.choice([1, 3, 8, 24, 32])
+    if n == 2 and pick.random() < 0.1:     # more than stays near, so that some channels are pooled at a time
+        sizes, channels = [pick.randint(100, 120), pick.randint(100, 120)], pick.choice([48, 60])
+    x = values(rng, (pick.choice([1, 1, 2]), channels, *sizes))
     maximum = pick.random() < 0.7
     wide = np.pad(x.astype(np.float64), [(0, 0)] * 2 + [(p, p) for p in pad], constant_values=-np.inf if maximum else 0)
     windows = np.lib.stride_tricks.sliding_window_view(wide, size, tuple(range(2, 2 + n)))[(slice(None),) * 2 + tuple(slice(None, None, k) for k in stride)]
