@@ -275,6 +275,8 @@ DRIVER static void NAME(contract_steps)(const rlx_micro_sum *r, int64_t shares)
     rlx_micro_ask ask = { b + (uintptr_t)(bytes * AHEAD), bytes, 0 };
     if (shares)
         ask = (rlx_micro_ask){ b + (uintptr_t)(bytes * r->depth), bytes / shares, bytes * r->depth / shares };
+    else if (r->soon)
+        ask = (rlx_micro_ask){ r->soon, r->soon_step, 0 };
 #if WHOLE_TILES
     for (; j + 2 * LANES <= n; j += 2 * LANES, ask.at += 2 * sizeof(VEC))
         NAME(rows_2)(r, j, &ask);

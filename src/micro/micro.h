@@ -30,6 +30,8 @@ typedef struct rlx_micro_sum {
     int64_t a_i, a_j, a_t, a_k;
     int64_t b_i, b_j, b_t, b_k;
     int64_t rows, columns, turns, depth;
+    uintptr_t soon;            /* what is read next from afar, to be asked for meanwhile; 0: it is not known */
+    int64_t soon_step;         /* bytes of that for each step */
     bool fresh;
     bool a_signed, b_signed;   /* elements of 8 bits: int8 or uint8 */
     bool b_fours;              /* b_j == 4, and b may be read in whole panels of columns, whatever is there */

@@ -340,6 +340,17 @@ static int64_t columns_at_a_time(const sum *s, const int64_t *count)
                                                      : RLX_PANEL_COLUMNS;
 }
 
+/* Groups that read one panel, which comes from afar, each ask for a share of what lies behind it: the next panel, mostly. */
+enum { FAR_STEPS = 1024 };
+static void ask_for_share(const sum *s, rlx_micro_sum *part, int64_t group)
+{
+    const int64_t groups = s->extents[GROUP], steps = part->turns * part->depth, step = part->b_k * (int64_t)s->read_bytes;
+    if (!part->b || s->b_g || groups == 1 || part->b_k != RLX_PANEL_COLUMNS || steps < FAR_STEPS || part->b_t != part->depth * part->b_k)
+        return;
+    part->soon = (uintptr_t)part->b + (uintptr_t)(steps * step + steps * step / groups * group);
+    part->soon_step = step / groups;
+}
+
 /* `count` from `begin` on, group by group, and turn by turn where f must. */
 static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
 {
@@ -361,6 +372,7 @@ static void sum_part(const sum *s, const int64_t *begin, const int64_t *count)
             i[GROUP] = begin[GROUP] + g;
             part.columns = count[COLUMN] - j < columns ? count[COLUMN] - j : columns;
             move(s, &part, i);
+            ask_for_share(s, &part, i[GROUP]);
             s->f(&part);
         }
 }
