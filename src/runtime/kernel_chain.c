@@ -62,7 +62,7 @@ static bool ends_block(const finding *f, uint32_t op, uint32_t behind)
 /* A loop that threads may share is marked as unstored where it reads strips that were written in front of it, which most do not. */
 static void look_at_registers(finding *f)
 {
-    uint32_t block = 1, depth = 0, loop = 0, first = 0; /* of the outermost such loop */
+    uint32_t block = 1, loop = 0, end = 0, first = 0; /* loop .. first: of the outermost such loop; the first block in it */
     for (uint32_t at = 0, op; at < f->in->num_words; at += rlx_kernel_op_words(op)) {
         op = word(f, at);
         for (const char *all = rlx_kernel_ops[op].operands, *o = all; *o; o++)
@@ -73,7 +73,7 @@ static void look_at_registers(finding *f)
             f->reads[r]++;
             if (f->block[r] != block)
                 f->flags[r] |= READ_ELSEWHERE;
-            if (depth && is_strip(f, r) && f->block[r] < first)
+            if (at < end && is_strip(f, r) && f->block[r] < first)
                 f->in->code[loop] |= RLX_KERNEL_UNSTORED;
         }
         FOR_REGISTERS(f, at, true, r)
@@ -81,9 +81,8 @@ static void look_at_registers(finding *f)
             f->block[r] = block;
             f->flags[r] |= op == RLX_K_BROADCAST ? IS_FILLED : VARIES;
         }
-        if (op == RLX_K_PAR && !depth++)
-            loop = at, first = block + 1;
-        depth -= op == RLX_K_ENDPAR && depth;
+        if (op == RLX_K_PAR && at >= end)
+            loop = at, end = at + f->in->code[at + 7], first = block + 1;
         block += ends_block(f, op, at + rlx_kernel_op_words(op));
     }
 }

@@ -99,8 +99,8 @@ static void work(void *user, size_t slot)
     copy_views(s, r.views);
     for (size_t i = 0; i < s->slots; i++) {
         helper *of = &all[(slot + i) % s->slots];
-        while (atomic_load_explicit(&of->next, memory_order_relaxed) < of->end && /* else its line stays where it is */
-               (h->part = atomic_fetch_add_explicit(&of->next, 1, memory_order_relaxed)) < of->end && !is_in_vain(s, h->part))
+        while ((h->part = atomic_fetch_add_explicit(&of->next, 1, memory_order_relaxed)) < of->end &&
+               !is_in_vain(s, h->part))
             do_part(s, &r, h);
     }
 }
