@@ -832,7 +832,8 @@ static void note_captured(rlx_cgen_kernel *g, uint32_t at)
     const bool sizes = reads_sizes(op);
     for (uint32_t i = 0; letters[i]; i++) {
         uint32_t w = c_word_at(g, at + 1 + i);
-        bool reads = strchr("ilfdvxsrc", letters[i]) || (letters[i] == 'm' && w != RLX_KERNEL_NONE);
+        const bool is_length = op == RLX_K_BROADCAST && i == 2; /* of a strip, which C has none of */
+        bool reads = (strchr("ilfdvxsrc", letters[i]) && !is_length) || (letters[i] == 'm' && w != RLX_KERNEL_NONE);
         if (reads && !c_is_constant(g, w) && g->seen[w] != g->num_parts) {
             g->seen[w] = g->num_parts;
             (void)rlx_vec_push(g->memory, &g->captured, w);
