@@ -608,7 +608,9 @@ static void open_region(rlx_lowering *b, vision *v, samples *s)
     s->product = rlx_tir_alloc(t, "product", f, row);
     s->sample = rlx_tir_alloc(t, "sample", f, row);
     s->sum = rlx_tir_alloc(t, "sum", f, row);
-    s->image = rlx_tir_let(t, "image", rlx_tir_cast(t, RELAX_INT64, roi(b, v, s->k, 0)));
+    /* one that is none stays out of range when it is multiplied */
+    const rlx_prim *image = rlx_tir_max(t, rlx_tir_cast(t, RELAX_INT64, roi(b, v, s->k, 0)), whole(b, -1));
+    s->image = rlx_tir_let(t, "image", rlx_tir_min(t, image, image_size(v, &v->x, 0)));
     for (size_t i = 0; i < 2; i++)
         s->side[i] = side_of(b, v, s, i);
 }

@@ -354,6 +354,8 @@ for ratio, aligned, mode in itertools.product((-1, 0, 3), (False, True), ("avg",
             check(text + ', layout="NHWC")', [np.moveaxis(image, 1, 3).copy(), rois], np.moveaxis(want, 1, 3), tol)
 hostile = np.array([[0, np.nan, 0, 3, 3], [1, 0, 0, np.inf, 2]], np.float32)
 check("R.vision.roi_align(x0, x1, (1, 1), 1.0)", [image, hostile], np.zeros((2, 3, 1, 1), np.float32))
+for number in (-2.0 ** 63, -1, 2, 2.0 ** 62):   # images that there are not, also those whose place would wrap around
+    refused("R.vision.roi_align(x0, x1, (1, 1), 1.0)", [quarters(2, 3, 3, 3), np.array([[number, 0, 0, 2, 2]], np.float32)], "RT09")
 check('R.vision.roi_pool(x0, x1, (2, 2), 1.0, layout="NHWC")', [np.full((2, 6, 7, 3), -2.0, np.float32), rois[:2]], np.full((2, 2, 2, 3), -2.0, np.float32))
 
 
