@@ -229,8 +229,8 @@ static const rlx_for_stmt *more_parts_around(rlx_kgen *w, const rlx_for_stmt *s)
     const rlx_for_stmt *inner = rlx_as_for_stmt(s->body);
     const rlx_prim *work;
     int64_t parts;
-    if (!inner || !rlx_is_int_value(s->extent, 3) || !rlx_int_literal(inner->extent, &parts) || parts <= 3 ||
-        rlx_plan_mentions(w->ctx, inner->min, s->loop_var) || !is_shared(w, inner, &work))
+    if (!inner || inner->for_kind == RLX_FOR_THREAD_BINDING || inner->annotations || !rlx_is_int_value(s->extent, 3) ||
+        !rlx_int_literal(inner->extent, &parts) || parts <= 3 || rlx_plan_mentions(w->ctx, inner->min, s->loop_var) || !is_shared(w, inner, &work))
         return s;
     const rlx_stmt *each = rlx_for(w->ctx, rlx_as_prim_var(s->loop_var), s->min, s->extent, s->for_kind, inner->body, s->place),
                    *all = each ? rlx_for(w->ctx, rlx_as_prim_var(inner->loop_var), inner->min, inner->extent, inner->for_kind, each, inner->place) : NULL;

@@ -60,21 +60,11 @@ static bool simplify_span(const mapping *m, span *s)
     return s->low && s->end;
 }
 
-static int64_t common_step(int64_t a, int64_t b)
-{
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The greatest values are end - step of each; the sum of these is the greatest. */
 static bool add_spans(const mapping *m, span a, span b, span *out)
 {
     int64_t gap;
-    out->step = common_step(a.step, b.step);
+    out->step = (int64_t)rlx_gcd((uint64_t)a.step, (uint64_t)b.step);
     if (!rlx_add_i64(out->step - a.step, -b.step, &gap))
         return false;
     out->low = add_index(m, a.low, b.low);

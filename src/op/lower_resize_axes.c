@@ -299,11 +299,16 @@ static int64_t repeats_of(resize *r, size_t axis)
 static bool move_axis(resize *r, bool last)
 {
     enum { MOST_PLACES = 1 << 14 };
-    int64_t have, want, times;
-    if (r->method == NEAREST && r->mode != CROP && !r->scales.buffer && !rlx_int_literal(r->have, &have) && (times = repeats_of(r, r->axis)) > 0)
-        return rlx_resize_repeated_axis(&r->pass, r->axis, times), true;
-    if (r->method != NEAREST || r->mode == CROP || r->scales.buffer || !rlx_int_literal(r->have, &have) ||
-        !rlx_int_literal(r->want, &want) || have < 1 || have > MOST_PLACES || want < 1 || want > MOST_PLACES)
+    int64_t have, want;
+    if (r->method != NEAREST || r->mode == CROP || r->scales.buffer)
+        return false;
+    if (!rlx_int_literal(r->have, &have)) {
+        const int64_t times = repeats_of(r, r->axis);
+        if (times > 0)
+            rlx_resize_repeated_axis(&r->pass, r->axis, times);
+        return times > 0;
+    }
+    if (!rlx_int_literal(r->want, &want) || have < 1 || have > MOST_PLACES || want < 1 || want > MOST_PLACES)
         return false;
     int64_t *elements = rlx_new(r->b.l->ctx, (size_t)want * sizeof *elements);
     for (int64_t o = 0; o < want && elements; o++) {
@@ -487,7 +492,7 @@ static bool read_vector(resize *r, size_t arg, size_t length, rlx_lowering_tenso
 }
 
 /* Sizes of the result that are some times those of data are written so. */
-static bool express_multiples(resize *r)
+static void express_multiples(resize *r)
 {
     const rlx_tensor_sinfo *t = rlx_as_tensor_sinfo(r->b.l->result);
     const rlx_shape_expr *s = t ? rlx_as_shape_expr(t->shape) : NULL;
@@ -498,7 +503,6 @@ static bool express_multiples(resize *r)
         if (times > 1)
             rlx_lowering_express(&r->b, s->values[i], rlx_tir_mul(&r->b.t, r->x.shape.sizes.at[i], number(r, times)));
     }
-    return true;
 }
 
 static bool read_call(resize *r, rlx_lower_request *l)
@@ -515,7 +519,10 @@ static bool read_call(resize *r, rlx_lower_request *l)
     if (r->method < 0 || r->mode < 0 || r->rounding < 0)
         return rlx_lowering_give_up(&r->b, "the method, the coordinate_transformation_mode or the rounding_method is not known");
     if (r->count > RLX_LOW_RANK || !rlx_lowering_input(&r->b, 0, &r->x) || !read_vector(r, 2, r->count, &r->scales) ||
-        !read_vector(r, 3, 2 * r->count, &r->roi) || !express_multiples(r) || !rlx_lowering_output(&r->b, NULL, &r->out))
+        !read_vector(r, 3, 2 * r->count, &r->roi))
+        return false;
+    express_multiples(r);
+    if (!rlx_lowering_output(&r->b, NULL, &r->out))
         return false;
     if (r->mode == CROP && !r->roi.buffer)
         return rlx_lowering_give_up(&r->b, "there is no roi to crop");

@@ -358,7 +358,9 @@ static bool find_views(rlx_tiling *t)
         rlx_side *s = sides[i];
         const rlx_digits *groups[2] = { &s->lanes, &t->depth };
         const bool own = s->packed ? !rlx_packs_view(s) : t->strip.width && rlx_strip_side(t) == s && (!t->strip.whole || rlx_is_strip_copied(t));
-        s->buffer = own ? rlx_as_buffer(s->access->buffer) : t->strip.down_alone && s == &t->column ? rlx_view_of_lines(t) : rlx_merged_view(t, s->access, groups, s->packed ? 1 : 2);
+        s->buffer = own                                       ? rlx_as_buffer(s->access->buffer)
+                    : t->strip.down_alone && s == &t->column ? rlx_view_of_lines(t)
+                                                             : rlx_merged_view(t, s->access, groups, s->packed ? 1 : 2);
     }
     return t->acc_buffer && t->row.buffer && t->column.buffer;
 }

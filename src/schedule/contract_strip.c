@@ -289,14 +289,12 @@ static bool go_down_alone(const rlx_tiling *t)
            rlx_index_fits(t, a->indices[along - 1], rlx_fold_cast(t->ctx, RELAX_INT64, picture->shape[along - 1]));
 }
 
-/* Are the columns as they lie one row for each step? */
-static bool is_whole_in_place(const rlx_tiling *t)
+/* Are the columns as they lie one row for each step, or do windows go down alone? */
+static bool is_whole_in_place(const rlx_tiling *t, bool down_alone)
 {
-    if (t->strip.down_alone)
-        return true;
     const rlx_plan_access *a = t->column.access;
-    return rlx_is_straight(t, a, &t->column.lanes) && rlx_is_straight(t, a, &t->depth) &&
-           rlx_is_int_value(rlx_tiling_coefficient(a, rlx_last_digit(&t->column.lanes)), 1);
+    return down_alone || (rlx_is_straight(t, a, &t->column.lanes) && rlx_is_straight(t, a, &t->depth) &&
+                          rlx_is_int_value(rlx_tiling_coefficient(a, rlx_last_digit(&t->column.lanes)), 1));
 }
 
 /* Columns that may be turned at once. Where rows are few, a panel of columns serves few products, so that what turning sums costs is less
@@ -307,7 +305,7 @@ static int64_t most_whole(const rlx_tiling *t, int64_t rows, int64_t steps, bool
         return MOST_OF_FEW;
     const int64_t near = MOST_OF_FEW_ELEMENTS / steps < MOST_OF_FEW ? MOST_OF_FEW_ELEMENTS / steps : MOST_OF_FEW;
     const bool few = rows >= RLX_COLUMN_PANEL && rows <= 2 * RLX_COLUMN_PANEL && steps >= LEAST_OF_FEW && near > MOST_IN_PLACE;
-    return !down_alone && !is_whole_in_place(t) ? MOST_WHOLE : few ? near : MOST_IN_PLACE;
+    return !is_whole_in_place(t, down_alone) ? MOST_WHOLE : few ? near : MOST_IN_PLACE;
 }
 
 /* Are columns windows that lie some apart? Those are dear to copy for each step. */
@@ -316,13 +314,19 @@ static bool are_apart(const rlx_tiling *t, rlx_strip *s)
     return find_strip(t, &t->column, s) && s->along + 1 == (int)t->column.access->num_indices && s->stride > 1;
 }
 
-/* Are few rows too few for that? Half a panel of them has tiles that are half as good. */
-static bool are_too_few(const rlx_tiling *t, int64_t rows, int64_t columns, int64_t steps, bool down_alone)
+/* Are they too few for half a panel of rows, whose tiles are half as good? */
+static bool are_too_few(const rlx_tiling *t, int64_t columns, int64_t steps, bool down_alone)
 {
     rlx_strip s;
-    const bool dear = down_alone || is_whole_in_place(t) || are_apart(t, &s);
-    return rows < RLX_COLUMN_PANEL ? steps < (dear ? LEAST_OF_HALF : LEAST_OF_HALF_COPIED) || columns < RLX_COLUMN_PANEL
-                                   : rows <= 2 * RLX_COLUMN_PANEL && rows % RLX_COLUMN_PANEL == 0 && are_apart(t, &s) && is_worth_turning(t, &s, rows);
+    const bool dear = is_whole_in_place(t, down_alone) || are_apart(t, &s);
+    return steps < (dear ? LEAST_OF_HALF : LEAST_OF_HALF_COPIED) || columns < RLX_COLUMN_PANEL;
+}
+
+/* Are they better off line by line, for a panel of rows or two? */
+static bool are_better_in_lines(const rlx_tiling *t, int64_t rows)
+{
+    rlx_strip s;
+    return rows <= 2 * RLX_COLUMN_PANEL && rows % RLX_COLUMN_PANEL == 0 && are_apart(t, &s) && is_worth_turning(t, &s, rows);
 }
 
 bool rlx_choose_whole(rlx_tiling *t, bool begins)
@@ -335,7 +339,8 @@ bool rlx_choose_whole(rlx_tiling *t, bool begins)
         return false;
     const bool down_alone = go_down_alone(t);
     if (!are_panels(rows) || columns < LEAST_TURNED || columns % RLX_COLUMN_PANEL == 0 ||
-        columns > most_whole(t, rows, steps, down_alone) || are_too_few(t, rows, columns, steps, down_alone))
+        columns > most_whole(t, rows, steps, down_alone) ||
+        (rows < RLX_COLUMN_PANEL ? are_too_few(t, columns, steps, down_alone) : are_better_in_lines(t, rows)))
         return false;
     t->strip = (rlx_strip){ .width = columns, .stride = 1, .steps = 1, .rows = steps, .length = columns, .lines = 1,
                             .turned = true, .whole = true, .down_alone = down_alone };
@@ -357,7 +362,7 @@ bool rlx_choose_row_strips(rlx_tiling *t)
 /* The rows of one channel are below each other, as the strip would have them. */
 bool rlx_is_strip_copied(const rlx_tiling *t)
 {
-    return t->strip.whole ? !is_whole_in_place(t) : t->strip.of_rows || t->strip.unfolded || t->depth.count > 2 || t->strip.rows > FEW_ROWS;
+    return t->strip.whole ? !is_whole_in_place(t, t->strip.down_alone) : t->strip.of_rows || t->strip.unfolded || t->depth.count > 2 || t->strip.rows > FEW_ROWS;
 }
 
 const rlx_buffer *rlx_strip_buffer(const rlx_tiling *t)
